@@ -1,0 +1,53 @@
+"""Calibrate a biased measurement with proxies that never saw the reporter.
+
+table -> content -> bias -> effect -> check -> report
+
+Names are loaded on first use, so that `import proxycal` is quick and loads no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from proxycal.errors import ProxycalError, ProxycalWarning
+
+if TYPE_CHECKING:
+    from proxycal import datasets as datasets
+    from proxycal.finding import Finding as Finding
+    from proxycal.model import Calibration as Calibration
+    from proxycal.model import ProxyCalibrator as ProxyCalibrator
+    from proxycal.model import load as load
+    from proxycal.simulate import inject_bias as inject_bias
+    from proxycal.simulate import simulate as simulate
+    from proxycal.table.audit import audit as audit
+    from proxycal.table.roles import Roles as Roles
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Calibration": "proxycal.model",
+    "Finding": "proxycal.finding",
+    "ProxyCalibrator": "proxycal.model",
+    "Roles": "proxycal.table.roles",
+    "audit": "proxycal.table.audit",
+    "datasets": "proxycal.datasets",
+    "inject_bias": "proxycal.simulate",
+    "load": "proxycal.model",
+    "simulate": "proxycal.simulate",
+}
+
+__all__ = ["ProxycalError", "ProxycalWarning", "__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'proxycal' has no attribute {name!r}; public names: {', '.join(__all__)}")
+    module = importlib.import_module(_HOME[name])
+    value = module if name == "datasets" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

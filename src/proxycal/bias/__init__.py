@@ -1,0 +1,1 @@
+"""Stage 2: outcome, content and environment to alpha and P(A=1)."""

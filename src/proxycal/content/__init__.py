@@ -1,0 +1,1 @@
+"""Stage 1: proxies and environment to the content z_hat."""

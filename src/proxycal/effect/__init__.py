@@ -1,0 +1,1 @@
+"""Matched effects, the calibrated outcome and its uncertainty."""

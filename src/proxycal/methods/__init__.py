@@ -1,0 +1,1 @@
+"""The three estimators as whole fits, each composed from the rooms."""

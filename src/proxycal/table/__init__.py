@@ -1,0 +1,1 @@
+"""Frames to arrays: the only room that knows data frames."""
