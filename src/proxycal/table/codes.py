@@ -1,0 +1,204 @@
+"""How one column becomes numbers: a small frozen record, fitted on the training rows, applied to any others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proxycal.errors import StoreError, TableError
+from proxycal.table.scale import FLAT, centre_and_spread, exponent_of, shrink, weighted_median
+from proxycal.table.wording import counted, listed, rows_of, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from proxycal.table.columns import Column
+
+
+@dataclass(frozen=True, slots=True)
+class NumberCode:
+    """x -> (x / 2**exponent - centre) / spread, and a 0/1 column for "was missing" where training rows were.
+
+    `spread` is 0 for a column that was constant: it then gives no number. `fill` (in the same shrunk
+    units) replaces missing values and is None unless missing="impute".
+    """
+
+    name: str
+    exponent: int
+    centre: float
+    spread: float
+    fill: float | None
+    indicator: bool
+
+    @classmethod
+    def fit(cls, column: Column, weights: NDArray[np.float64], impute: bool) -> NumberCode:
+        """Fit on training rows alone; weights (n,) count a row of weight 2 twice."""
+        x = column.as_numbers()
+        assert x is not None
+        seen = ~np.isnan(x)
+        exponent = exponent_of(x[seen])
+        small = shrink(x[seen], exponent)
+        centre, spread = centre_and_spread(small, weights[seen])
+        if np.min(small) == np.max(small) or spread <= FLAT:
+            spread = 0.0
+        fill = weighted_median(small, weights[seen]) if impute else None
+        return cls(column.name, exponent, centre, spread, fill, indicator=bool((~seen).any()))
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What is added to the column's name, one for each encoded column."""
+        return ("",) * (self.spread > 0) + ("=missing",) * self.indicator
+
+    @property
+    def categorical(self) -> tuple[bool, ...]:
+        """Which of the encoded columns are 0/1."""
+        return (False,) * (self.spread > 0) + (True,) * self.indicator
+
+    def apply(self, column: Column, index: pd.Index, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(n, k) encoded columns of the n kept rows."""
+        x = column.as_numbers()
+        if x is None:
+            raise TableError(
+                f"column {shown(self.name)} holds {column.kind} values ({listed(column.levels)}), but it was numeric "
+                "when the model was fitted: convert it to numbers"
+            )
+        small = shrink(x[kept], self.exponent)
+        gone = np.isnan(small)
+        if self.fill is not None:
+            small = np.where(gone, self.fill, small)
+        parts = []
+        if self.spread > 0:
+            with np.errstate(over="ignore"):
+                z = (small - self.centre) / self.spread
+            if (bad := ~np.isfinite(z)).any():
+                where = np.zeros(len(x), dtype=bool)
+                where[np.flatnonzero(kept)[bad]] = True
+                raise TableError(
+                    f"column {shown(self.name)} holds {counted(int(bad.sum()), 'value')} out of all proportion to "
+                    f"the rows the model was fitted on, {rows_of(where, index)} ({listed(x[where])}): check the units"
+                )
+            parts.append(z)
+        if self.indicator:
+            parts.append(gone.astype(np.float64))
+        return np.column_stack(parts) if parts else np.empty((int(kept.sum()), 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "kind": "number",
+            "name": self.name,
+            "exponent": self.exponent,
+            "centre": self.centre,
+            "spread": self.spread,
+            "fill": self.fill,
+            "indicator": self.indicator,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCode:
+    """A level -> 0/1 columns, one for each level but the first; `gap` adds a last level for missing values."""
+
+    name: str
+    levels: tuple[str, ...]
+    gap: bool
+
+    @classmethod
+    def fit(cls, column: Column) -> CategoryCode:
+        """The levels that the training rows hold, sorted as text."""
+        codes, levels = column.as_levels()
+        used = np.unique(codes)
+        return cls(
+            column.name, tuple(levels[code] for code in used if code >= 0), gap=bool((codes < 0).any())
+        )
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The levels as shown, the missing one last."""
+        return self.levels + (
+            ("missing value" if "missing" in self.levels else "missing",) if self.gap else ()
+        )
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What is added to the column's name, one for each encoded column."""
+        return tuple(f"={level}" for level in self.level_names[1:])
+
+    @property
+    def categorical(self) -> tuple[bool, ...]:
+        """Which of the encoded columns are 0/1: all of them."""
+        return (True,) * len(self.suffixes)
+
+    def positions(self, column: Column, index: pd.Index, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """(n,) position in `level_names` of each kept row; a level never seen in training is an error."""
+        codes, levels = column.as_levels()
+        place = {level: position for position, level in enumerate(self.levels)}
+        lookup = np.array([place.get(level, -2) for level in levels] + [-1], dtype=np.int64)
+        found = lookup[codes]
+        if self.gap:
+            found = np.where(found == -1, len(self.levels), found)
+        if (bad := kept & (found < 0)).any():
+            unseen = sorted({levels[code] if code >= 0 else "(missing)" for code in np.unique(codes[bad])})
+            raise TableError(
+                f"column {shown(self.name)} holds {counted(len(unseen), 'level')} that the model was not fitted on, "
+                f"{listed(unseen)}, in {counted(int(bad.sum()), 'row')}, {rows_of(bad, index)}: "
+                f"recode to one of {listed(self.levels, limit=6)}, leave those rows out, or fit again with them"
+            )
+        return found[kept]
+
+    def apply(self, column: Column, index: pd.Index, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(n, k) encoded columns of the n kept rows."""
+        at = self.positions(column, index, kept)
+        return (at[:, None] == np.arange(1, len(self.level_names))[None, :]).astype(np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"kind": "category", "name": self.name, "levels": list(self.levels), "gap": self.gap}
+
+
+Code = NumberCode | CategoryCode
+
+
+def fit_code(column: Column, weights: NDArray[np.float64], impute: bool) -> Code:
+    """The code of one column: numbers are standardised, everything else becomes levels."""
+    return NumberCode.fit(column, weights, impute) if column.kind == "number" else CategoryCode.fit(column)
+
+
+def code_from_dict(state: Any) -> Code:
+    """Rebuild a code from `to_dict`; a state that was damaged or edited is refused."""
+    try:
+        state = dict(state)
+        kind = state.pop("kind")
+        if kind == "category":
+            category = CategoryCode(state["name"], tuple(state["levels"]), state["gap"])
+            sound = all(isinstance(level, str) for level in category.levels) and isinstance(
+                category.gap, bool
+            )
+            sound = sound and len(set(category.levels)) == len(category.levels) > 0
+            made: Code = category
+        else:
+            made = NumberCode(**state)
+            sound = kind == "number" and _is_sound(made)
+        sound = sound and isinstance(made.name, str)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"the stored encoder cannot be read ({error!r}): save the model again") from error
+    if not sound:
+        raise StoreError(
+            f"the stored encoder has a damaged entry for column {shown(made.name)}: save the model again"
+        )
+    return made
+
+
+def _is_sound(code: NumberCode) -> bool:
+    reals = [code.centre, code.spread] + ([] if code.fill is None else [code.fill])
+    return (
+        all(isinstance(value, float) and math.isfinite(value) for value in reals)
+        and code.spread >= 0
+        and type(code.exponent) is int
+        and abs(code.exponent) < 1200
+        and isinstance(code.indicator, bool)
+    )

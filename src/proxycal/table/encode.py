@@ -1,0 +1,283 @@
+"""A table and its roles -> arrays. The encoder is fitted on training rows and reused, unchanged, on any others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proxycal.errors import StoreError
+from proxycal.finding import Finding
+from proxycal.table.codes import CategoryCode, Code, code_from_dict, fit_code
+from proxycal.table.columns import Column
+from proxycal.table.frames import column_names
+from proxycal.table.require import (
+    Missing,
+    ReadTable,
+    outcome_of,
+    read_table,
+    require_read,
+    rows_kept,
+    truth_of,
+    weights_of,
+)
+from proxycal.table.roles import Roles
+from proxycal.table.wording import columns_named, counted, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """What the estimators see of a table: n kept rows of N.
+
+    y            (n,) the outcome in its own units; None when it was not asked for
+    P            (n, p) proxies: numbers standardised on the training rows, levels as 0/1 without the first
+    E            (n, q) environment, encoded in the same way
+    weights      (n,) as given, ones where there are none
+    cluster      (n,) integer codes, or None
+    truth        (n,) the validated value, NaN where there is none; None without such a column
+    kept         (N,) bool, the rows of the question that are here
+    proxy_names, environment_names            the encoded columns, such as "income" or "hazard=flood"
+    proxy_source, environment_source          the original column of each encoded one
+    proxy_categorical, categorical            whether an encoded column of P (of E) is 0/1
+    levels       {column: (n,) position in level_names[column]} for each categorical environment column
+    level_names  {column: its levels}
+    """
+
+    y: NDArray[np.float64] | None
+    P: NDArray[np.float64]
+    E: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    cluster: NDArray[np.int64] | None
+    truth: NDArray[np.float64] | None
+    kept: NDArray[np.bool_]
+    proxy_names: tuple[str, ...]
+    environment_names: tuple[str, ...]
+    levels: dict[str, NDArray[np.int64]]
+    level_names: dict[str, tuple[str, ...]]
+    environment_source: tuple[str, ...]
+    categorical: tuple[bool, ...]
+    proxy_source: tuple[str, ...]
+    proxy_categorical: tuple[bool, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.P)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The fitted translation of a table into `Arrays`; a frozen record that is plain JSON.
+
+    Numbers are centred and divided by their standard deviation (weighted, if there are weights); text,
+    categories and True/False become 0/1 columns, one for each level but the first in text order. Columns
+    that were constant are left out and named in `dropped`. A level that was not there at `fit` is an
+    error at `transform`, always. missing="impute" puts the median of the training rows for a missing
+    number, with a 0/1 column "name=missing" if training rows had gaps, and makes missing a level of its
+    own for categories; the outcome is never imputed.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"y": range(40), "p": range(40), "e": ["a", "b"] * 20})
+    >>> encoder = Encoder.fit(table, Roles("y", ["p"], ["e"]))
+    >>> arrays = encoder.transform(table)
+    >>> arrays.environment_names, arrays.E[:3, 0]
+    (('e=b',), array([0., 1., 0.]))
+    >>> Encoder.from_dict(encoder.to_dict()) == encoder
+    True
+    """
+
+    roles: Roles
+    missing: Missing
+    proxies: tuple[Code, ...]
+    environment: tuple[Code, ...]
+    dropped: tuple[str, ...]
+    rows_seen: int
+    rows_kept: int
+    gaps: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def fit(cls, frame: Any, roles: Roles, missing: Missing = "raise") -> Encoder:
+        """Learn the translation from these rows alone; raises what `require` raises."""
+        table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+        kept = rows_kept(table, roles, missing)
+        require_read(table, roles, kept)
+        weights = weights_of(table, roles)[kept]
+        codes = {
+            name: fit_code(_rows(table.columns[name], kept), weights, impute=missing == "impute")
+            for name in (*roles.proxies, *roles.environment)
+        }
+        gaps = {name: int(table.columns[name].missing.sum()) for name in (roles.outcome, *codes)}
+        return cls(
+            roles=roles,
+            missing=missing,
+            proxies=tuple(codes[name] for name in roles.proxies if codes[name].suffixes),
+            environment=tuple(codes[name] for name in roles.environment if codes[name].suffixes),
+            dropped=tuple(name for name, code in codes.items() if not code.suffixes),
+            rows_seen=table.n,
+            rows_kept=int(kept.sum()),
+            gaps=tuple((name, count) for name, count in gaps.items() if count),
+        )
+
+    def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
+        """Translate rows, new or old, with what was learned at `fit`.
+
+        `outcome=False` does without the outcome column. Weights, cluster and truth are read where the table
+        has them, and not at all with `design=False`; the id is never read here.
+        """
+        table = self._read(frame, outcome, design)
+        kept = rows_kept(table, self.roles, self.missing, outcome)
+        y = outcome_of(table, self.roles)[kept] if outcome else None
+        truth = truth_of(table, self.roles)
+        names = self._encoded_names()
+        categories = [code for code in self.environment if isinstance(code, CategoryCode)]
+        return Arrays(
+            y=y,
+            P=_encode(self.proxies, table, kept),
+            E=_encode(self.environment, table, kept),
+            weights=weights_of(table, self.roles)[kept],
+            cluster=None if table.cluster is None else table.cluster[kept],
+            truth=None if truth is None else truth[kept],
+            kept=kept,
+            proxy_names=names[: len(_sources(self.proxies))],
+            environment_names=names[len(_sources(self.proxies)) :],
+            levels={c.name: c.positions(table.columns[c.name], table.index, kept) for c in categories},
+            level_names={c.name: c.level_names for c in categories},
+            environment_source=_sources(self.environment),
+            categorical=tuple(flag for code in self.environment for flag in code.categorical),
+            proxy_source=_sources(self.proxies),
+            proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the encoder had to do to the table: columns left out, rows dropped, values filled in."""
+        made = []
+        if self.dropped:
+            made.append(
+                Finding(
+                    "Does every column vary?",
+                    f"{counted(len(self.dropped), 'constant column')} of {len(self.roles.columns)}",
+                    f"{columns_named(self.dropped)} held one value in all rows used and was left out.",
+                    "Remove it from the roles, or bring rows in which it varies.",
+                    ok=False,
+                    topic="constant",
+                    value=float(len(self.dropped)),
+                )
+            )
+        if self.rows_kept < self.rows_seen:
+            made.append(self._dropped_rows())
+        elif self.gaps:
+            made.append(self._imputed())
+        return tuple(made)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The encoder as plain JSON values; `from_dict` gives back the same encoder to the bit."""
+        return {
+            "roles": self.roles.to_dict(),
+            "missing": self.missing,
+            "proxies": [code.to_dict() for code in self.proxies],
+            "environment": [code.to_dict() for code in self.environment],
+            "dropped": list(self.dropped),
+            "rows_seen": self.rows_seen,
+            "rows_kept": self.rows_kept,
+            "gaps": {name: count for name, count in self.gaps},
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> Encoder:
+        """Rebuild an encoder from `to_dict`; a state that does not hold together is refused."""
+        try:
+            made = cls(
+                roles=Roles.from_dict(state["roles"]),
+                missing=state["missing"],
+                proxies=tuple(code_from_dict(code) for code in state["proxies"]),
+                environment=tuple(code_from_dict(code) for code in state["environment"]),
+                dropped=tuple(state["dropped"]),
+                rows_seen=int(state["rows_seen"]),
+                rows_kept=int(state["rows_kept"]),
+                gaps=tuple((str(name), int(count)) for name, count in state["gaps"].items()),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreError(
+                f"the stored encoder cannot be read ({error!r}): save the model again"
+            ) from error
+        for codes, names in ((made.proxies, made.roles.proxies), (made.environment, made.roles.environment)):
+            if [code.name for code in codes] != [
+                name for name in names if name not in made.dropped
+            ] or not codes:
+                raise StoreError(
+                    "the stored encoder does not belong to the stored roles: save the model again"
+                )
+        if made.missing not in ("raise", "drop", "impute"):
+            raise StoreError(
+                f"the stored encoder has an unknown rule for missing values, {shown(made.missing)}"
+            )
+        return made
+
+    def _read(self, frame: Any, outcome: bool, design: bool) -> ReadTable:
+        have = set(column_names(frame))
+        wanted = [code.name for code in (*self.proxies, *self.environment)]
+        if outcome:
+            wanted.insert(0, self.roles.outcome)
+        optional = (self.roles.weights, self.roles.cluster, self.roles.truth) if design else ()
+        wanted += [name for name in optional if name is not None and name in have]
+        return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
+
+    def _encoded_names(self) -> tuple[str, ...]:
+        """A name for each encoded column, proxies first; "a" with level "b" must not collide with a column "a=b"."""
+        taken: dict[str, None] = {}
+        for code in (*self.proxies, *self.environment):
+            for suffix in code.suffixes:
+                name, copy = code.name + suffix, 2
+                while name in taken or (suffix and name in self.roles.columns):
+                    name, copy = f"{code.name}{suffix} ({copy})", copy + 1
+                taken[name] = None
+        return tuple(taken)
+
+    def _dropped_rows(self) -> Finding:
+        lost = self.rows_seen - self.rows_kept
+        return Finding(
+            "Are there missing values?",
+            f"{lost} of {counted(self.rows_seen, 'row')} dropped",
+            f"Rows with a gap in {columns_named([name for name, _ in self.gaps])} were left out; if gaps go with "
+            "the bias, what is left is not the same population.",
+            "Compare with missing='impute'.",
+            ok=lost <= 0.05 * self.rows_seen,
+            topic="missing",
+            value=lost / self.rows_seen,
+        )
+
+    def _imputed(self) -> Finding:
+        most = max(count for _, count in self.gaps) / self.rows_seen
+        return Finding(
+            "Are there missing values?",
+            ", ".join(f"{shown(name)}: {count}" for name, count in self.gaps[:5]),
+            "Gaps were filled with the median or a level of their own, and marked by a column.",
+            "Compare with missing='drop'; leave out columns that are mostly empty.",
+            ok=most <= 0.05,
+            topic="missing",
+            value=most,
+        )
+
+
+def _rows(column: Column, kept: NDArray[np.bool_]) -> Column:
+    return Column(
+        column.name,
+        column.kind,
+        column.missing[kept],
+        None if column.numbers is None else column.numbers[kept],
+        None if column.codes is None else column.codes[kept],
+        column.levels,
+    )
+
+
+def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.column_stack([code.apply(table.columns[code.name], table.index, kept) for code in codes])
+
+
+def _sources(codes: tuple[Code, ...]) -> tuple[str, ...]:
+    return tuple(code.name for code in codes for _ in code.suffixes)

@@ -1,0 +1,255 @@
+"""What a fit needs of a table: everything that would make it impossible is refused here, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from proxycal.errors import SettingsError, TableError
+from proxycal.table.columns import Column, code_hashables, read_column
+from proxycal.table.frames import to_pandas
+from proxycal.table.scale import varies
+from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from proxycal.table.roles import Roles
+
+Missing = Literal["raise", "drop", "impute"]
+
+MAX_LEVELS = 50
+MIN_ROWS = 20
+ROWS_PER_COLUMN = 2
+# Outcome and weights stay in raw units, and estimators take up to their sixth power: 1e50**6 is still a number.
+LARGEST = 1e50
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTable:
+    """The columns of a table that have a role, read; `cluster` holds (n,) codes where it was asked for."""
+
+    columns: dict[str, Column]
+    index: pd.Index
+    cluster: NDArray[np.int64] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.index)
+
+
+def require(frame: Any, roles: Roles, missing: Missing = "raise") -> None:
+    """Raise a TableError if no fit is possible; say the column, the rows and the remedy.
+
+    A fit needs at least max(20, 2 * (p + q)) usable rows for p + q encoded proxy and environment columns.
+
+    >>> import pandas as pd
+    >>> from proxycal.table.roles import Roles
+    >>> table = pd.DataFrame({"y": range(40), "p": range(40), "e": [None] + [1, 2, 3] * 13})
+    >>> require(table, Roles("y", ["p"], ["e"]))
+    Traceback (most recent call last):
+        ...
+    proxycal.errors.TableError: column 'e' holds 1 missing value, at row 0: pass missing='drop' or 'impute'
+    """
+    table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+    require_read(table, roles, rows_kept(table, roles, missing))
+
+
+def read_table(
+    frame: Any, names: Sequence[str], cluster: str | None = None, skip: Iterable[str | None] = ()
+) -> ReadTable:
+    """Read the named columns; `cluster` becomes codes, columns in `skip` must exist but are not read."""
+    data = to_pandas(frame, names)
+    left = {cluster, *skip}
+    columns = {name: read_column(data[name], name) for name in names if name not in left}
+    codes = None
+    if cluster is not None:
+        codes, _ = code_hashables(data[cluster], cluster)
+        if (gone := codes < 0).any():
+            raise TableError(
+                f"column {shown(cluster)} (cluster) holds {counted(int(gone.sum()), 'missing value')}, "
+                f"{rows_of(gone, data.index)}: give every row a cluster or remove those rows"
+            )
+    return ReadTable(columns, data.index, codes)
+
+
+def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = True) -> NDArray[np.bool_]:
+    """(N,) mask of the rows that can be used; raises where `missing` does not allow the gaps there are.
+
+    The outcome is never imputed, and neither weights nor clusters are ever guessed or dropped.
+    """
+    if missing not in get_args(Missing):
+        raise SettingsError(f"missing={missing!r} is not known: use 'raise', 'drop' or 'impute'")
+    refuse_infinite(table)
+    covariates = [name for name in (*roles.proxies, *roles.environment) if name in table.columns]
+    measured = [roles.outcome, *covariates] if outcome else covariates
+    gaps = [name for name in measured if table.columns[name].missing.any()]
+    empty = [name for name in gaps if table.columns[name].missing.all()]
+    if empty:
+        raise TableError(
+            f"{columns_named(empty)} without a single value: remove it from the roles or fill it"
+        )
+    if missing == "raise" and gaps:
+        more = f" (so do {columns_named(gaps[1:])})" if len(gaps) > 1 else ""
+        raise TableError(f"{_gap(table, gaps[0])}{more}: pass missing='drop' or 'impute'")
+    if missing == "impute" and outcome and roles.outcome in gaps:
+        raise TableError(
+            f"{_gap(table, roles.outcome)}, and the outcome is never imputed: pass missing='drop' or remove those rows"
+        )
+    if missing != "drop":
+        return np.ones(table.n, dtype=bool)
+    kept = ~np.any([table.columns[name].missing for name in measured], axis=0)
+    if not kept.any():
+        worst = max(gaps, key=lambda name: int(table.columns[name].missing.sum()))
+        raise TableError(
+            f"missing='drop' leaves no row of {table.n}: every row has a gap; {_gap(table, worst)}: "
+            "leave that column out or pass missing='impute'"
+        )
+    return np.asarray(kept)
+
+
+def refuse_infinite(table: ReadTable) -> None:
+    """Raise for the first column that holds an infinite number."""
+    for name, column in table.columns.items():
+        if column.numbers is not None and (bad := np.isinf(column.numbers)).any():
+            raise TableError(
+                f"column {shown(name)} holds {counted(int(bad.sum()), 'infinite value')}, "
+                f"{rows_of(bad, table.index)}: replace them by missing values or correct them"
+            )
+
+
+def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> None:
+    """The checks of `require` on a table already read, over the kept rows."""
+    y = outcome_of(table, roles)
+    if not varies(y[kept]):
+        raise TableError(
+            f"column {shown(roles.outcome)} (outcome) is constant ({y[kept][0]:g} in all {int(kept.sum())} rows): "
+            "there is nothing to calibrate; check that it is the right column"
+        )
+    if np.ptp(y[kept]) < 1 / LARGEST:
+        raise TableError(
+            f"column {shown(roles.outcome)} (outcome) varies by less than {1 / LARGEST:g}: "
+            "multiply it by a power of ten"
+        )
+    weights_of(table, roles)
+    truth_of(table, roles)
+    for name in roles.proxies:
+        _refuse_number_text(table.columns[name], "proxy")
+    width = 0
+    for role, names in (("proxies", roles.proxies), ("environment", roles.environment)):
+        widths = [_width(table.columns[name], kept) for name in names]
+        if not any(widths):
+            why = "see no content" if role == "proxies" else "cannot drive a bias"
+            raise TableError(
+                f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, so they {why}: "
+                "name at least one column that varies"
+            )
+        width += sum(widths)
+    need, n = max(MIN_ROWS, ROWS_PER_COLUMN * width), int(kept.sum())
+    if n < need:
+        dropped = f" after dropping {counted(table.n - n, 'row')} with missing values" if n < table.n else ""
+        raise TableError(
+            f"the table has {counted(n, 'usable row')}{dropped}, but {counted(width, 'proxy and environment column')} "
+            f"need at least {need}: add rows or use fewer columns"
+        )
+
+
+def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
+    """(N,) the outcome in raw units, NaN where missing."""
+    values = _numeric(table.columns[roles.outcome], "outcome")
+    _refuse_huge(values, roles.outcome, "outcome", table.index)
+    return values
+
+
+def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
+    """(N,) the weights as given, ones where the table has none; finite and above 0 or an error."""
+    if roles.weights is None or roles.weights not in table.columns:
+        return np.ones(table.n)
+    values = _numeric(table.columns[roles.weights], "weights")
+    for bad, what in ((np.isnan(values), "missing value"), (values <= 0, "zero or negative value")):
+        if bad.any():
+            raise TableError(
+                f"column {shown(roles.weights)} (weights) holds {counted(int(bad.sum()), what)}, "
+                f"{rows_of(bad, table.index)}: every weight must be a number above 0; remove those rows or correct them"
+            )
+    _refuse_huge(values, roles.weights, "weights", table.index)
+    if (tiny := values < 1 / LARGEST).any():
+        raise TableError(
+            f"column {shown(roles.weights)} (weights) falls below {1 / LARGEST:g}, {rows_of(tiny, table.index)}: "
+            "rescale the weights"
+        )
+    return values
+
+
+def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
+    """(N,) the validated values, NaN elsewhere; None where the table has no such column."""
+    if roles.truth is None or roles.truth not in table.columns:
+        return None
+    values = _numeric(table.columns[roles.truth], "truth")
+    _refuse_huge(values, roles.truth, "truth", table.index)
+    return values
+
+
+def _gap(table: ReadTable, name: str) -> str:
+    gone = table.columns[name].missing
+    return f"column {shown(name)} holds {counted(int(gone.sum()), 'missing value')}, {rows_of(gone, table.index)}"
+
+
+def _numeric(column: Column, role: str) -> NDArray[np.float64]:
+    _refuse_number_text(column, role)
+    if column.numbers is None:
+        what = {"boolean": "True/False", "text": "text", "category": "categories"}[column.kind]
+        remedy = (
+            "write it as 0 and 1 if it is a measurement"
+            if column.kind == "boolean"
+            else "choose a numeric column or convert it"
+        )
+        raise TableError(
+            f"column {shown(column.name)} ({role}) must be numeric but holds {what} ({listed(column.levels)}): {remedy}"
+        )
+    return column.numbers
+
+
+def _refuse_number_text(column: Column, role: str) -> None:
+    """Text most of which reads like numbers was meant as numbers: never make categories of it."""
+    alike = column.looks_numeric()
+    if alike and len(alike) >= len(column.levels) / 2:
+        others = [level for level in column.levels if level not in set(alike)]
+        beside = f" beside {listed(others)}" if others else ""
+        raise TableError(
+            f"column {shown(column.name)} ({role}) holds numbers written as text ({listed(alike)}{beside}): convert "
+            "it, for instance with pandas.to_numeric after removing separators, signs and codes for missing"
+        )
+
+
+def _refuse_huge(values: NDArray[np.float64], name: str, role: str, index: pd.Index) -> None:
+    if (huge := np.abs(values) > LARGEST).any():
+        raise TableError(
+            f"column {shown(name)} ({role}) reaches {np.nanmax(np.abs(values)):g}, {rows_of(huge, index)}, too large "
+            f"to square: correct it or divide the column so that it stays below {LARGEST:g}"
+        )
+
+
+def _width(column: Column, kept: NDArray[np.bool_]) -> int:
+    """How many encoded columns it becomes: 0 if constant; more than MAX_LEVELS levels are refused."""
+    if column.numbers is not None:
+        present = column.numbers[kept & ~column.missing]
+        return int(varies(present)) + int(column.missing[kept].any())
+    assert column.codes is not None
+    used = len(np.unique(column.codes[kept]))
+    if used > MAX_LEVELS:
+        alike = column.looks_numeric()
+        numbers = (
+            f" ({len(alike)} of them read like numbers: convert it with pandas.to_numeric)" if alike else ""
+        )
+        raise TableError(
+            f"column {shown(column.name)} has {used} levels{numbers}, such as {listed(column.levels)}; at most "
+            f"{MAX_LEVELS} can be used: group them into fewer, or drop the column (a name of each row belongs in id=)"
+        )
+    return used - 1

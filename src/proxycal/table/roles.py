@@ -1,0 +1,128 @@
+"""Roles: which column of the table plays which part in the method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from proxycal.errors import RolesError
+
+_SINGLE = ("outcome", "weights", "cluster", "id", "truth")
+_LISTS = ("proxies", "environment")
+_ORDER = ("outcome", "proxies", "environment", "weights", "cluster", "id", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The columns of a table by the part they play; checked once, then never changed.
+
+    outcome      the measurement y_obs that may carry a reporting bias
+    proxies      measurements that see the content and never the bias
+    environment  covariates that drive both the content and the bias
+    weights      optional: observation weights, finite and above 0 (a weight of 2 equals the row twice)
+    cluster      optional: rows that belong together (for errors and intervals)
+    id           optional: a name for each row, used when matches are shown
+    truth        optional: the true value where it was validated, missing elsewhere; never used in a fit
+
+    >>> roles = Roles(outcome="loss", proxies=["built", "veg"], environment=["income", "hazard"])
+    >>> roles.columns
+    ('loss', 'built', 'veg', 'income', 'hazard')
+    >>> Roles(outcome="loss", proxies=["loss"], environment=["income"])
+    Traceback (most recent call last):
+        ...
+    proxycal.errors.RolesError: column 'loss' has two roles, outcome and proxies: keep one of them
+    """
+
+    outcome: str
+    proxies: Sequence[str]
+    environment: Sequence[str]
+    weights: str | None = None
+    cluster: str | None = None
+    id: str | None = None
+    truth: str | None = None
+
+    def __post_init__(self) -> None:
+        for role in _LISTS:
+            object.__setattr__(self, role, _names(role, getattr(self, role)))
+        for role in _SINGLE:
+            name = getattr(self, role)
+            if name is not None or role == "outcome":
+                _check_name(role, name)
+        taken: dict[str, str] = {}
+        for role, name in self:
+            if taken.get(name) == role:
+                raise RolesError(f"column {name!r} is listed twice in {role}: list it once")
+            if name in taken:
+                raise RolesError(f"column {name!r} has two roles, {taken[name]} and {role}: keep one of them")
+            taken[name] = role
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Pairs (role, column) in a fixed order."""
+        for role in _ORDER:
+            value = getattr(self, role)
+            if role in _LISTS:
+                yield from ((role, name) for name in value)
+            elif value is not None:
+                yield role, value
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that has a role, in a fixed order."""
+        return tuple(name for _, name in self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The roles as plain JSON values.
+
+        >>> Roles("y", ["p"], ["e"]).to_dict()["proxies"]
+        ['p']
+        """
+        return {role: list(getattr(self, role)) if role in _LISTS else getattr(self, role) for role in _ORDER}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> Roles:
+        """Rebuild roles from `to_dict`.
+
+        >>> Roles.from_dict(Roles("y", ["p"], ["e"], cluster="c").to_dict()).cluster
+        'c'
+        """
+        if not isinstance(state, dict):
+            raise RolesError(f"roles need a mapping of role to column, not {type(state).__name__}")
+        unknown = sorted(str(role) for role in state if role not in _ORDER)
+        absent = [role for role in ("outcome", *_LISTS) if role not in state]
+        if unknown or absent:
+            wrong = f"unknown {', '.join(map(repr, unknown))}" if unknown else f"no {', '.join(absent)}"
+            raise RolesError(f"these roles cannot be read ({wrong}): the roles are {', '.join(_ORDER)}")
+        return cls(**state)
+
+
+def _names(role: str, value: Any) -> tuple[str, ...]:
+    """A list of column names as a tuple; what is not a list of names is refused."""
+    if isinstance(value, str | bytes):
+        raise RolesError(
+            f"{role} must be a list of column names, not the bare text {value!r}: write [{value!r}]"
+        )
+    if value is None or not isinstance(value, Iterable):
+        raise RolesError(f"{role} must be a list of column names, not {value!r}")
+    if isinstance(value, AbstractSet):
+        raise RolesError(f"{role} was given as a set, which has no order: write it as a list")
+    names = tuple(value)
+    for name in names:
+        _check_name(role, name)
+    if not names:
+        why = "see the content without the bias" if role == "proxies" else "drive the bias"
+        raise RolesError(
+            f"{role} is empty: name at least one column; without columns that {why} nothing can be said"
+        )
+    return names
+
+
+def _check_name(role: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise RolesError(
+            f"{role} holds {name!r} ({type(name).__name__}), but a column name must be text: "
+            "rename the columns, for instance with df.columns = df.columns.astype(str)"
+        )
+    if not name.strip():
+        raise RolesError(f"{role} holds a blank column name: write the name of the column")

@@ -1,0 +1,73 @@
+"""Centre and spread of a column that cannot overflow and does not depend on the order of the rows.
+
+Every column is first divided by the power of two just above its largest magnitude. That division is
+exact, so 1e300 and 1e-300 are as good as 1, and a table in other units (times a power of two) gives
+the very same bits. Sums are exactly rounded (`math.fsum`), so the order of the rows changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Below this spread, relative to its largest magnitude, a column differs from a constant by rounding alone.
+FLAT = 1e-13
+
+
+def exponent_of(x: NDArray[np.float64]) -> int:
+    """The power of two just above the largest magnitude; 0 for a column of zeros.
+
+    >>> exponent_of(np.array([3.0, -5.0]))
+    3
+    """
+    return int(np.frexp(np.max(np.abs(x)))[1]) if len(x) else 0
+
+
+def shrink(x: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    """x / 2**exponent, exact unless it leaves the range of a float."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(x, -exponent)
+
+
+def centre_and_spread(x: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Weighted mean and standard deviation of values of magnitude at most 1; a weight of 2 equals the row twice.
+
+    >>> centre_and_spread(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+    (0.5, 0.5)
+    """
+    w = shrink(weights, exponent_of(weights))
+    total = math.fsum(w)
+    centre = math.fsum(w * x) / total
+    return centre, math.sqrt(math.fsum(w * (x - centre) ** 2) / total)
+
+
+def weighted_median(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The median of rows repeated `weights` times.
+
+    >>> weighted_median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    3.5
+    """
+    order = np.argsort(x, kind="stable")
+    reached = np.cumsum(weights[order])
+    half = reached[-1] / 2
+    low = int(np.searchsorted(reached, half, side="left"))
+    high = int(np.searchsorted(reached, half, side="right"))
+    ordered = x[order]
+    return float((ordered[low] + ordered[min(high, len(x) - 1)]) / 2)
+
+
+def varies(x: NDArray[np.float64]) -> bool:
+    """Whether the values differ by more than rounding.
+
+    >>> varies(np.array([0.3, 0.1 + 0.2])), varies(np.array([1e-300, 2e-300]))
+    (False, True)
+    """
+    if len(x) == 0 or np.min(x) == np.max(x):
+        return False
+    small = shrink(x, exponent_of(x))
+    return centre_and_spread(small, np.ones(len(x)))[1] > FLAT

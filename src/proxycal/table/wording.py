@@ -1,0 +1,80 @@
+"""How messages speak of rows, columns and values: short, on one line, whatever the table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WIDTH = 60
+
+
+def shown(value: Any) -> str:
+    """A value in quotes on one line, cut where it is long.
+
+    >>> shown("a" * 100)[-6:]
+    "aa...'"
+    """
+    text = repr(value)
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 4] + "..." + text[-1]
+
+
+def listed(values: Iterable[Any], limit: int = 3) -> str:
+    """The first values in quotes, and how many more there are.
+
+    >>> listed(["a", "b", "c", "d", "e"])
+    "'a', 'b', 'c' and 2 more"
+    """
+    items = list(values)
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return ", ".join(shown(item) for item in items[:limit]) + more
+
+
+def rows_of(mask: NDArray[np.bool_], index: pd.Index | None = None, limit: int = 3) -> str:
+    """The first rows of a mask by position (counted from 0), with their index labels where those differ.
+
+    >>> rows_of(np.array([False, True, False, True]))
+    'first at rows 1, 3'
+    >>> rows_of(np.array([False, True]), pd.Index(["x", "y"]))
+    "at row 1 (index 'y')"
+    """
+    positions = np.flatnonzero(mask)
+    first = positions[:limit]
+    text = ", ".join(str(position) for position in first)
+    if index is not None and not _is_position(index):
+        text += f" (index {', '.join(shown(_plain(index[position])) for position in first)})"
+    return f"at row {text}" if len(positions) == 1 else f"first at rows {text}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "missing value"), counted(3, "missing value")
+    ('1 missing value', '3 missing values')
+    """
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def columns_named(names: Sequence[str]) -> str:
+    """One or several columns, named.
+
+    >>> columns_named(["a"]), columns_named(["a", "b"])
+    ("column 'a'", "columns 'a', 'b'")
+    """
+    return f"column{'' if len(names) == 1 else 's'} {listed(names, limit=5)}"
+
+
+def _is_position(index: pd.Index) -> bool:
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def _plain(label: Any) -> Any:
+    """A numpy scalar as the Python value that users write."""
+    if isinstance(label, tuple):
+        return tuple(_plain(part) for part in label)
+    return label.item() if isinstance(label, np.generic) and not isinstance(label, np.datetime64) else label
