@@ -1,0 +1,279 @@
+"""Run folders: a fit as plain data, checked when it is read.
+
+    config.toml  roles.json  encoder.json  results.json  tensors.safetensors  rows.parquet
+    history.csv  versions.json  manifest.json (sha256 of each, format version)
+
+Nothing in a run folder is ever executed: no pickle is written or read. `report.html` may lie beside these
+files; it is made from them and not listed. Tables are read and written by `proxycal.files`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors
+import safetensors.numpy
+
+from proxycal.errors import StoreError
+from proxycal.files import atomic_file, explained, first_line, read_table, sync, write_table, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Run", "atomic_file", "load_run", "read_table", "save_run", "write_table", "write_text"]
+
+FORMAT = 1
+RUN_FILES = (
+    "config.toml",
+    "roles.json",
+    "encoder.json",
+    "results.json",
+    "tensors.safetensors",
+    "rows.parquet",
+    "history.csv",
+    "versions.json",
+)
+MANIFEST, REPORT = "manifest.json", "report.html"
+# Formats that run code when they are read. None is ever ours, so one in a run folder was put there.
+_EXECUTABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".dill", ".npy", ".npz")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run folder holds, as plain values.
+
+    config : the settings as TOML text. roles, encoder, results, versions : JSON values.
+    tensors : arrays of the fit by name. rows : one row per fitted row. history : curve -> (steps,) values.
+    """
+
+    config: str
+    roles: dict[str, Any]
+    encoder: dict[str, Any]
+    results: dict[str, Any]
+    versions: dict[str, str]
+    tensors: dict[str, np.ndarray]
+    rows: pd.DataFrame
+    history: dict[str, np.ndarray]
+
+
+def save_run(folder: str | os.PathLike[str], run: Run) -> None:
+    """Write a run folder, whole or not at all; an earlier run of that name is replaced.
+
+    Other files in an earlier run folder (a calibrated table, notes) are kept; its report is not, as it
+    describes the earlier run.
+    """
+    folder = Path(os.path.abspath(folder))
+    with explained(folder, "written"):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        previous = _recover(folder)
+        _refuse_foreign(folder)
+        temporary = folder.parent / f".{folder.name}.{secrets.token_hex(6)}.tmp"
+        try:
+            temporary.mkdir()
+            _write_parts(temporary, run)
+            if folder.exists():
+                _retire(previous, folder)
+                os.rename(folder, previous)
+            os.rename(temporary, folder)
+            sync(folder.parent)
+            _retire(previous, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def load_run(folder: str | os.PathLike[str]) -> Run:
+    """Read a run folder after checking every file against the manifest."""
+    folder = Path(os.path.abspath(folder))
+    with explained(folder, "read"):
+        _recover(folder)
+        if not folder.is_dir():
+            raise StoreError(
+                f"there is no run folder '{folder}': name the folder that `proxycal fit --out` wrote"
+            )
+        parts = _verified_parts(folder)
+    return _parse(folder, parts)
+
+
+def _write_parts(folder: Path, run: Run) -> None:
+    rows = io.BytesIO()
+    run.rows.to_parquet(rows, index=False)
+    parts = {
+        "config.toml": run.config.encode(),
+        "roles.json": _json_bytes(run.roles),
+        "encoder.json": _json_bytes(run.encoder),
+        "results.json": _json_bytes(run.results),
+        "tensors.safetensors": safetensors.numpy.save(run.tensors),
+        "rows.parquet": rows.getvalue(),
+        "history.csv": _history_csv(run.history).encode(),
+        "versions.json": _json_bytes(run.versions),
+    }
+    sums = {
+        name: {"sha256": hashlib.sha256(part).hexdigest(), "bytes": len(part)} for name, part in parts.items()
+    }
+    parts[MANIFEST] = _json_bytes({"format": FORMAT, "files": sums})
+    for name, part in parts.items():
+        (folder / name).write_bytes(part)
+        sync(folder / name)
+    sync(folder)
+
+
+def _verified_parts(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file of the run, or one StoreError that names the first thing wrong with it."""
+    for entry in sorted(folder.iterdir()):
+        if entry.suffix.lower() in _EXECUTABLE:
+            raise StoreError(
+                f"'{entry}' was put into the run folder by something else: proxycal never writes or reads "
+                "such files, since reading them can run code; remove it if you trust the rest"
+            )
+    manifest = _manifest(folder)
+    parts = {}
+    for name in RUN_FILES:
+        expected = manifest[name]
+        part = _contained_bytes(folder, name)
+        if len(part) < expected["bytes"]:
+            raise _damaged(folder, name, f"is cut short ({len(part)} of {expected['bytes']} bytes)")
+        if hashlib.sha256(part).hexdigest() != expected["sha256"]:
+            raise _damaged(folder, name, "was changed or swapped after the run was saved")
+        parts[name] = part
+    return parts
+
+
+def _manifest(folder: Path) -> dict[str, dict[str, Any]]:
+    if not (folder / MANIFEST).exists():
+        raise StoreError(
+            f"'{folder}' is not a run folder (no {MANIFEST}): name one that `proxycal fit --out` wrote"
+        )
+    try:
+        manifest = json.loads(_contained_bytes(folder, MANIFEST))
+        version, files = int(manifest["format"]), manifest["files"]
+        if version > FORMAT:
+            raise StoreError(
+                f"run folder '{folder}' was written by a newer proxycal (format {version}, this one reads "
+                f"up to {FORMAT}): upgrade with `pip install --upgrade proxycal`"
+            )
+        return {
+            name: {"sha256": str(files[name]["sha256"]), "bytes": int(files[name]["bytes"])}
+            for name in RUN_FILES
+        }
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _damaged(folder, MANIFEST, f"cannot be understood ({type(error).__name__})") from error
+
+
+def _contained_bytes(folder: Path, name: str) -> bytes:
+    path = folder / name
+    if not path.exists() and not path.is_symlink():
+        raise _damaged(folder, name, "is missing")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise _damaged(folder, name, "is a link that leaves the folder")
+    if not path.is_file():
+        raise _damaged(folder, name, "is not an ordinary file")
+    return path.read_bytes()
+
+
+def _parse(folder: Path, parts: dict[str, bytes]) -> Run:
+    # The sums only prove that the files are those of the manifest, not that either is sound.
+    name = ""
+    try:
+        values = {}
+        for name in ("roles.json", "encoder.json", "results.json", "versions.json"):
+            values[name] = json.loads(parts[name])
+            if not isinstance(values[name], dict):
+                raise ValueError("not an object")
+        name = "config.toml"
+        config = parts[name].decode()
+        name = "tensors.safetensors"
+        tensors = safetensors.numpy.load(parts[name])
+        name = "rows.parquet"
+        rows = pq.read_table(io.BytesIO(parts[name])).to_pandas()
+        name = "history.csv"
+        history = _history_from_csv(parts[name].decode())
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        RecursionError,
+        safetensors.SafetensorError,
+        pa.ArrowException,
+    ) as error:
+        raise _damaged(folder, name, f"cannot be understood ({first_line(error)})") from error
+    return Run(
+        config, values["roles.json"], values["encoder.json"], values["results.json"], values["versions.json"],
+        tensors, rows, history,
+    )  # fmt: skip
+
+
+def _previous(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.previous"
+
+
+def _recover(folder: Path) -> Path:
+    """Undo a save that was killed between its two renames; return where an earlier run is put aside.
+
+    Two folders cannot be exchanged in one step everywhere: for an instant the earlier run stands under its
+    other name only.
+    """
+    previous = _previous(folder)
+    if previous.is_dir() and not folder.exists():
+        os.rename(previous, folder)
+    return previous
+
+
+def _retire(previous: Path, folder: Path) -> None:
+    """Move the user's own files of an earlier run into the new one, then remove the earlier run."""
+    if not previous.is_dir():
+        return
+    for entry in previous.iterdir():
+        if entry.name not in (*RUN_FILES, MANIFEST, REPORT) and not (folder / entry.name).exists():
+            os.rename(entry, folder / entry.name)
+    shutil.rmtree(previous)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"'{folder}' is a file: choose another name for the run folder")
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        others = sorted(entry.name for entry in folder.iterdir())
+        if others:
+            raise StoreError(
+                f"'{folder}' holds other files ('{others[0]}'): choose a new or empty folder for the run"
+            )
+
+
+def _damaged(folder: Path, name: str, why: str) -> StoreError:
+    return StoreError(
+        f"run folder '{folder}' is damaged: {name} {why}; restore it from a copy or run `proxycal fit` again"
+    )
+
+
+def _json_bytes(values: dict[str, Any]) -> bytes:
+    # allow_nan=False: NaN is not JSON, and a number that silently became one should fail here.
+    return (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n").encode()
+
+
+def _history_csv(history: dict[str, np.ndarray]) -> str:
+    lines = ["curve,step,value"]
+    lines += [
+        f"{name},{step},{value!r}"
+        for name, curve in history.items()
+        for step, value in enumerate(curve.tolist())
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _history_from_csv(text: str) -> dict[str, np.ndarray]:
+    curves: dict[str, list[float]] = {}
+    for line in csv.DictReader(text.splitlines()):
+        curves.setdefault(line["curve"], []).append(float(line["value"]))
+    return {name: np.array(values) for name, values in curves.items()}
