@@ -71,15 +71,9 @@ def simulate(
     ['y_true', 'a', 'z_1', 'z_2']
     """
     _check_counts(n=n, d_z=d_z, d_e=d_e, n_proxies=n_proxies)
-    scales = {"w_z_scale": w_z_scale, "w_a_scale": w_a_scale, "w_y_scale": w_y_scale}
-    sds = {"sd_z": sd_z, "sd_a": sd_a, "sd_y": sd_y, "sd_obs": sd_obs, "sd_proxy": sd_proxy}
-    _check_nonnegative(alpha=alpha, leak=leak, **scales, **sds)
-    if not (np.isfinite(c_low) and np.isfinite(c_high) and c_low <= c_high):
-        raise SettingsError(
-            f"c_low={c_low} and c_high={c_high}: give two finite numbers, the lower one first."
-        )
-    if noise not in ("gaussian", "poisson"):
-        raise SettingsError(f"noise={noise!r} is not known: use 'gaussian' or 'poisson'.")
+    _check_nonnegative(alpha=alpha, leak=leak, w_z_scale=w_z_scale, w_a_scale=w_a_scale, w_y_scale=w_y_scale)
+    _check_nonnegative(sd_z=sd_z, sd_a=sd_a, sd_y=sd_y, sd_obs=sd_obs, sd_proxy=sd_proxy)
+    _check_slopes(c_low, c_high)
     sign = _sign(direction)
     rng = _generator(random_state)
 
@@ -162,6 +156,8 @@ def _unit_noise(rng: np.random.Generator, noise: Noise, shape: tuple[int, ...]) 
     """Noise of mean 0 and variance 1."""
     if noise == "gaussian":
         return rng.normal(size=shape)
+    if noise != "poisson":
+        raise SettingsError(f"noise={noise!r} is not known: use 'gaussian' or 'poisson'.")
     return (rng.poisson(4.0, size=shape) - 4.0) / 2.0
 
 
@@ -231,6 +227,13 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise SettingsError(f"{name}={value!r}: use an integer of 1 or more.")
+
+
+def _check_slopes(c_low: float, c_high: float) -> None:
+    if not (np.isfinite(c_low) and np.isfinite(c_high) and c_low <= c_high):
+        raise SettingsError(
+            f"c_low={c_low} and c_high={c_high}: give two finite numbers, the lower one first."
+        )
 
 
 def _check_nonnegative(**values: float) -> None:
