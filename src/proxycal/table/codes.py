@@ -1,4 +1,4 @@
-"""How one column becomes numbers: a small frozen record, fitted on the training rows, applied to any others."""
+"""How one column becomes numbers: a frozen record, fitted on the training rows, applied to any others."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class NumberCode:
         x = column.as_numbers()
         if x is None:
             raise TableError(
-                f"column {shown(self.name)} holds {column.kind} values ({listed(column.levels)}), but it was numeric "
-                "when the model was fitted: convert it to numbers"
+                f"column {shown(self.name)} holds {column.kind} values ({listed(column.levels)}), but it was "
+                "numeric when the model was fitted: convert it to numbers"
             )
         small = shrink(x[kept], self.exponent)
         gone = np.isnan(small)
@@ -78,8 +78,9 @@ class NumberCode:
                 where = np.zeros(len(x), dtype=bool)
                 where[np.flatnonzero(kept)[bad]] = True
                 raise TableError(
-                    f"column {shown(self.name)} holds {counted(int(bad.sum()), 'value')} out of all proportion to "
-                    f"the rows the model was fitted on, {rows_of(where, index)} ({listed(x[where])}): check the units"
+                    f"column {shown(self.name)} holds {counted(int(bad.sum()), 'value')} out of all "
+                    f"proportion to the rows the model was fitted on, {rows_of(where, index)} "
+                    f"({listed(x[where].tolist())}): check the units"
                 )
             parts.append(z)
         if self.indicator:
@@ -101,7 +102,7 @@ class NumberCode:
 
 @dataclass(frozen=True, slots=True)
 class CategoryCode:
-    """A level -> 0/1 columns, one for each level but the first; `gap` adds a last level for missing values."""
+    """A level -> 0/1 columns, one for each level but the first; with `gap`, missing is the last level."""
 
     name: str
     levels: tuple[str, ...]
@@ -144,9 +145,9 @@ class CategoryCode:
         if (bad := kept & (found < 0)).any():
             unseen = sorted({levels[code] if code >= 0 else "(missing)" for code in np.unique(codes[bad])})
             raise TableError(
-                f"column {shown(self.name)} holds {counted(len(unseen), 'level')} that the model was not fitted on, "
-                f"{listed(unseen)}, in {counted(int(bad.sum()), 'row')}, {rows_of(bad, index)}: "
-                f"recode to one of {listed(self.levels, limit=6)}, leave those rows out, or fit again with them"
+                f"column {shown(self.name)} holds {counted(len(unseen), 'level')} that the model was not "
+                f"fitted on, {listed(unseen)}, in {counted(int(bad.sum()), 'row')}, {rows_of(bad, index)}: "
+                f"recode to one of {listed(self.level_names, limit=6)}, leave those rows out, or fit again with them"
             )
         return found[kept]
 

@@ -79,7 +79,7 @@ def read_column(series: pd.Series, name: str) -> Column:
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categorical(series, name)
     if isinstance(dtype, pd.SparseDtype):
-        return read_column(series.sparse.to_dense(), name)
+        return read_column(series.astype(dtype.subtype), name)
     if any(is_date(dtype) for is_date in _DATE_DTYPES):
         raise _date_error(name, str(dtype))
     if types.is_complex_dtype(dtype):
@@ -202,10 +202,11 @@ def _text(value: Any) -> str:
     """A level as text; 1, 1.0 and Decimal(1) are the same level, as a CSV with a gap turns 1 into 1.0."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, str):
+    if isinstance(value, str | numbers.Integral):
         return str(value)
     if isinstance(value, numbers.Real | Decimal) and math.isfinite(value):
-        return str(int(value)) if value == int(value) else repr(float(value))
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
 
 

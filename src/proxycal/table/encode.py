@@ -1,9 +1,9 @@
-"""A table and its roles -> arrays. The encoder is fitted on training rows and reused, unchanged, on any others."""
+"""A table and its roles -> arrays. The encoder is fitted on training rows and reused unchanged on others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -184,7 +184,7 @@ class Encoder:
             "dropped": list(self.dropped),
             "rows_seen": self.rows_seen,
             "rows_kept": self.rows_kept,
-            "gaps": {name: count for name, count in self.gaps},
+            "gaps": dict(self.gaps),
         }
 
     @classmethod
@@ -202,17 +202,13 @@ class Encoder:
                 gaps=tuple((str(name), int(count)) for name, count in state["gaps"].items()),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise StoreError(
-                f"the stored encoder cannot be read ({error!r}): save the model again"
-            ) from error
+            raise StoreError(f"the stored encoder cannot be read ({error!r}): fit and save again") from error
         for codes, names in ((made.proxies, made.roles.proxies), (made.environment, made.roles.environment)):
             if [code.name for code in codes] != [
                 name for name in names if name not in made.dropped
             ] or not codes:
-                raise StoreError(
-                    "the stored encoder does not belong to the stored roles: save the model again"
-                )
-        if made.missing not in ("raise", "drop", "impute"):
+                raise StoreError("the stored encoder does not belong to the stored roles: fit and save again")
+        if made.missing not in get_args(Missing):
             raise StoreError(
                 f"the stored encoder has an unknown rule for missing values, {shown(made.missing)}"
             )
@@ -228,7 +224,7 @@ class Encoder:
         return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
 
     def _encoded_names(self) -> tuple[str, ...]:
-        """A name for each encoded column, proxies first; "a" with level "b" must not collide with a column "a=b"."""
+        """Name each encoded column, proxies first; level "b" of "a" must not collide with a column "a=b"."""
         taken: dict[str, None] = {}
         for code in (*self.proxies, *self.environment):
             for suffix in code.suffixes:
@@ -243,8 +239,8 @@ class Encoder:
         return Finding(
             "Are there missing values?",
             f"{lost} of {counted(self.rows_seen, 'row')} dropped",
-            f"Rows with a gap in {columns_named([name for name, _ in self.gaps])} were left out; if gaps go with "
-            "the bias, what is left is not the same population.",
+            f"Rows with a gap in {columns_named([name for name, _ in self.gaps])} were left out; if gaps go "
+            "with the bias, what is left is not the same population.",
             "Compare with missing='impute'.",
             ok=lost <= 0.05 * self.rows_seen,
             topic="missing",

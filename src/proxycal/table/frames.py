@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -13,6 +12,9 @@ import pandas as pd
 
 from proxycal.errors import TableError
 from proxycal.table.wording import columns_named, counted, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def to_pandas(frame: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:

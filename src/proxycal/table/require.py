@@ -26,7 +26,7 @@ Missing = Literal["raise", "drop", "impute"]
 MAX_LEVELS = 50
 MIN_ROWS = 20
 ROWS_PER_COLUMN = 2
-# Outcome and weights stay in raw units, and estimators take up to their sixth power: 1e50**6 is still a number.
+# Outcome and weights keep their units and are raised to as much as the sixth power: 1e50**6 is a number.
 LARGEST = 1e50
 
 
@@ -100,7 +100,8 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
         raise TableError(f"{_gap(table, gaps[0])}{more}: pass missing='drop' or 'impute'")
     if missing == "impute" and outcome and roles.outcome in gaps:
         raise TableError(
-            f"{_gap(table, roles.outcome)}, and the outcome is never imputed: pass missing='drop' or remove those rows"
+            f"{_gap(table, roles.outcome)}, and the outcome is never imputed: "
+            "pass missing='drop' or remove those rows"
         )
     if missing != "drop":
         return np.ones(table.n, dtype=bool)
@@ -129,8 +130,8 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     y = outcome_of(table, roles)
     if not varies(y[kept]):
         raise TableError(
-            f"column {shown(roles.outcome)} (outcome) is constant ({y[kept][0]:g} in all {int(kept.sum())} rows): "
-            "there is nothing to calibrate; check that it is the right column"
+            f"column {shown(roles.outcome)} (outcome) is constant ({y[kept][0]:g} in all {int(kept.sum())} "
+            "rows): there is nothing to calibrate; check that it is the right column"
         )
     if np.ptp(y[kept]) < 1 / LARGEST:
         raise TableError(
@@ -147,16 +148,16 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
         if not any(widths):
             why = "see no content" if role == "proxies" else "cannot drive a bias"
             raise TableError(
-                f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, so they {why}: "
-                "name at least one column that varies"
+                f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, so it {why}"
+                ": name at least one column that varies"
             )
         width += sum(widths)
     need, n = max(MIN_ROWS, ROWS_PER_COLUMN * width), int(kept.sum())
     if n < need:
         dropped = f" after dropping {counted(table.n - n, 'row')} with missing values" if n < table.n else ""
         raise TableError(
-            f"the table has {counted(n, 'usable row')}{dropped}, but {counted(width, 'proxy and environment column')} "
-            f"need at least {need}: add rows or use fewer columns"
+            f"the table has {counted(n, 'usable row')}{dropped}, but a fit on {width} proxy and environment "
+            f"columns needs at least {need}: add rows or use fewer columns"
         )
 
 
@@ -176,13 +177,13 @@ def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
         if bad.any():
             raise TableError(
                 f"column {shown(roles.weights)} (weights) holds {counted(int(bad.sum()), what)}, "
-                f"{rows_of(bad, table.index)}: every weight must be a number above 0; remove those rows or correct them"
+                f"{rows_of(bad, table.index)}: a weight must be above 0; correct or remove those rows"
             )
     _refuse_huge(values, roles.weights, "weights", table.index)
     if (tiny := values < 1 / LARGEST).any():
         raise TableError(
-            f"column {shown(roles.weights)} (weights) falls below {1 / LARGEST:g}, {rows_of(tiny, table.index)}: "
-            "rescale the weights"
+            f"column {shown(roles.weights)} (weights) falls below {1 / LARGEST:g}, "
+            f"{rows_of(tiny, table.index)}: rescale the weights"
         )
     return values
 
@@ -198,7 +199,8 @@ def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
 
 def _gap(table: ReadTable, name: str) -> str:
     gone = table.columns[name].missing
-    return f"column {shown(name)} holds {counted(int(gone.sum()), 'missing value')}, {rows_of(gone, table.index)}"
+    count = counted(int(gone.sum()), "missing value")
+    return f"column {shown(name)} holds {count}, {rows_of(gone, table.index)}"
 
 
 def _numeric(column: Column, role: str) -> NDArray[np.float64]:
@@ -211,7 +213,8 @@ def _numeric(column: Column, role: str) -> NDArray[np.float64]:
             else "choose a numeric column or convert it"
         )
         raise TableError(
-            f"column {shown(column.name)} ({role}) must be numeric but holds {what} ({listed(column.levels)}): {remedy}"
+            f"column {shown(column.name)} ({role}) must be numeric but holds {what} "
+            f"({listed(column.levels)}): {remedy}"
         )
     return column.numbers
 
@@ -223,16 +226,16 @@ def _refuse_number_text(column: Column, role: str) -> None:
         others = [level for level in column.levels if level not in set(alike)]
         beside = f" beside {listed(others)}" if others else ""
         raise TableError(
-            f"column {shown(column.name)} ({role}) holds numbers written as text ({listed(alike)}{beside}): convert "
-            "it, for instance with pandas.to_numeric after removing separators, signs and codes for missing"
+            f"column {shown(column.name)} ({role}) holds numbers written as text "
+            f"({listed(alike)}{beside}): convert it, for instance with pandas.to_numeric after removing separators, signs and codes for missing"
         )
 
 
 def _refuse_huge(values: NDArray[np.float64], name: str, role: str, index: pd.Index) -> None:
     if (huge := np.abs(values) > LARGEST).any():
         raise TableError(
-            f"column {shown(name)} ({role}) reaches {np.nanmax(np.abs(values)):g}, {rows_of(huge, index)}, too large "
-            f"to square: correct it or divide the column so that it stays below {LARGEST:g}"
+            f"column {shown(name)} ({role}) reaches {np.nanmax(np.abs(values)):g}, {rows_of(huge, index)}, "
+            f"too large to square: correct it or divide the column so that it stays below {LARGEST:g}"
         )
 
 
@@ -249,7 +252,7 @@ def _width(column: Column, kept: NDArray[np.bool_]) -> int:
             f" ({len(alike)} of them read like numbers: convert it with pandas.to_numeric)" if alike else ""
         )
         raise TableError(
-            f"column {shown(column.name)} has {used} levels{numbers}, such as {listed(column.levels)}; at most "
-            f"{MAX_LEVELS} can be used: group them into fewer, or drop the column (a name of each row belongs in id=)"
+            f"column {shown(column.name)} has {used} levels{numbers}, such as {listed(column.levels)}; at "
+            f"most {MAX_LEVELS} can be used: group them or drop the column (names of rows belong in id=)"
         )
     return used - 1

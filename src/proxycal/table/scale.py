@@ -29,13 +29,13 @@ def exponent_of(x: NDArray[np.float64]) -> int:
 
 
 def shrink(x: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
-    """x / 2**exponent, exact unless it leaves the range of a float."""
+    """Divide by 2**exponent, exact unless it leaves the range of a float."""
     with np.errstate(over="ignore"):
         return np.ldexp(x, -exponent)
 
 
 def centre_and_spread(x: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """Weighted mean and standard deviation of values of magnitude at most 1; a weight of 2 equals the row twice.
+    """Weighted mean and sd of values of magnitude at most 1; a weight of 2 equals the row twice.
 
     >>> centre_and_spread(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
     (0.5, 0.5)
