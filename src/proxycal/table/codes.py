@@ -147,7 +147,7 @@ class CategoryCode:
             raise TableError(
                 f"column {shown(self.name)} holds {counted(len(unseen), 'level')} that the model was not "
                 f"fitted on, {listed(unseen)}, in {counted(int(bad.sum()), 'row')}, {rows_of(bad, index)}: "
-                f"recode to one of {listed(self.level_names, limit=6)}, leave those rows out, or fit again with them"
+                f"recode to one of {listed(self.level_names, limit=6)}, leave those rows out, or fit again"
             )
         return found[kept]
 

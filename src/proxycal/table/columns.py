@@ -48,6 +48,17 @@ class Column:
     codes: NDArray[np.int64] | None = None
     levels: tuple[str, ...] = ()
 
+    def take(self, rows: NDArray[np.bool_]) -> Column:
+        """The column at some rows; its levels stay."""
+        return Column(
+            self.name,
+            self.kind,
+            self.missing[rows],
+            None if self.numbers is None else self.numbers[rows],
+            None if self.codes is None else self.codes[rows],
+            self.levels,
+        )
+
     def as_numbers(self) -> NDArray[np.float64] | None:
         """(n,) float64; True/False count as 1/0; None where the column is text or categories."""
         if self.kind == "boolean" and self.codes is not None:

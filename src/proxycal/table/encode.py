@@ -10,7 +10,6 @@ import numpy as np
 from proxycal.errors import StoreError
 from proxycal.finding import Finding
 from proxycal.table.codes import CategoryCode, Code, code_from_dict, fit_code
-from proxycal.table.columns import Column
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
@@ -107,7 +106,7 @@ class Encoder:
         require_read(table, roles, kept)
         weights = weights_of(table, roles)[kept]
         codes = {
-            name: fit_code(_rows(table.columns[name], kept), weights, impute=missing == "impute")
+            name: fit_code(table.columns[name].take(kept), weights, impute=missing == "impute")
             for name in (*roles.proxies, *roles.environment)
         }
         gaps = {name: int(table.columns[name].missing.sum()) for name in (roles.outcome, *codes)}
@@ -258,17 +257,6 @@ class Encoder:
             topic="missing",
             value=most,
         )
-
-
-def _rows(column: Column, kept: NDArray[np.bool_]) -> Column:
-    return Column(
-        column.name,
-        column.kind,
-        column.missing[kept],
-        None if column.numbers is None else column.numbers[kept],
-        None if column.codes is None else column.codes[kept],
-        column.levels,
-    )
 
 
 def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:

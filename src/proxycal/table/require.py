@@ -144,7 +144,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
         _refuse_number_text(table.columns[name], "proxy")
     width = 0
     for role, names in (("proxies", roles.proxies), ("environment", roles.environment)):
-        widths = [_width(table.columns[name], kept) for name in names]
+        widths = [_usable_width(table.columns[name], kept) for name in names]
         if not any(widths):
             why = "see no content" if role == "proxies" else "cannot drive a bias"
             raise TableError(
@@ -227,7 +227,8 @@ def _refuse_number_text(column: Column, role: str) -> None:
         beside = f" beside {listed(others)}" if others else ""
         raise TableError(
             f"column {shown(column.name)} ({role}) holds numbers written as text "
-            f"({listed(alike)}{beside}): convert it, for instance with pandas.to_numeric after removing separators, signs and codes for missing"
+            f"({listed(alike)}{beside}): convert it, for instance with pandas.to_numeric, after "
+            "removing separators, signs and codes for missing"
         )
 
 
@@ -239,20 +240,22 @@ def _refuse_huge(values: NDArray[np.float64], name: str, role: str, index: pd.In
         )
 
 
-def _width(column: Column, kept: NDArray[np.bool_]) -> int:
-    """How many encoded columns it becomes: 0 if constant; more than MAX_LEVELS levels are refused."""
+def encoded_width(column: Column, rows: NDArray[np.bool_]) -> int:
+    """How many encoded columns these rows of it become: 0 if it is constant."""
     if column.numbers is not None:
-        present = column.numbers[kept & ~column.missing]
-        return int(varies(present)) + int(column.missing[kept].any())
+        present = column.numbers[rows & np.isfinite(column.numbers)]
+        return int(varies(present)) + int(column.missing[rows].any())
     assert column.codes is not None
-    used = len(np.unique(column.codes[kept]))
-    if used > MAX_LEVELS:
+    return max(len(np.unique(column.codes[rows])) - 1, 0)
+
+
+def _usable_width(column: Column, kept: NDArray[np.bool_]) -> int:
+    width = encoded_width(column, kept)
+    if width >= MAX_LEVELS:
         alike = column.looks_numeric()
-        numbers = (
-            f" ({len(alike)} of them read like numbers: convert it with pandas.to_numeric)" if alike else ""
-        )
+        numbers = f" ({len(alike)} read like numbers: convert it with pandas.to_numeric)" if alike else ""
         raise TableError(
-            f"column {shown(column.name)} has {used} levels{numbers}, such as {listed(column.levels)}; at "
-            f"most {MAX_LEVELS} can be used: group them or drop the column (names of rows belong in id=)"
+            f"column {shown(column.name)} has {width + 1} levels{numbers}, such as {listed(column.levels)}; "
+            f"at most {MAX_LEVELS} can be used: group them or drop the column (names of rows belong in id=)"
         )
-    return used - 1
+    return width

@@ -1,0 +1,96 @@
+"""Questions put to a table before any fit; every answer names the column, the count and the first rows.
+
+`audit` never stops at the first problem; what would make a fit impossible is refused by `require`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxycal.errors import TableError
+from proxycal.finding import Finding
+from proxycal.table import questions
+from proxycal.table.columns import code_hashables, read_column
+from proxycal.table.frames import to_pandas
+from proxycal.table.questions import AuditTable, Trouble
+from proxycal.table.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxycal.table.roles import Roles
+
+_SHOWN_COLUMNS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    topic: str
+    text: str
+    clean: str
+    ask: Callable[[AuditTable], list[Trouble]]
+
+
+_QUESTIONS = (
+    _Question("rows", "Are there enough rows?", "Enough for this many columns.", questions.few_rows),
+    _Question("missing", "Are there missing values?", "No gaps.", questions.missing),
+    _Question("infinite", "Are there infinite values?", "All numbers are finite.", questions.infinite),
+    _Question("numeric", "Is every column what its role needs?", "All can be read.", questions.not_numeric),
+    _Question("levels", "Does every category have enough rows?", "Each level has.", questions.levels),
+    _Question("constant", "Does every column vary?", "Every column varies.", questions.constant),
+    _Question("duplicated", "Is a column given twice?", "All columns differ.", questions.duplicated),
+    _Question(
+        "collinear", "Do columns nearly determine each other?", "No set of them does.", questions.collinear
+    ),
+    _Question("copy", "Is a column a copy of the outcome?", "None is.", questions.copy),
+    _Question("atom", "Do many rows share one outcome?", "No value is that common.", questions.atom),
+    _Question("weights", "Are the weights usable?", "All above 0, none dominates.", questions.weights),
+    _Question("cluster", "Are there enough clusters?", "Enough for intervals.", questions.cluster),
+    _Question("id", "Does the id name each row once?", "It does.", questions.id),
+    _Question("scale", "Are the numbers of a sensible size?", "All are.", questions.scale),
+)
+
+
+def audit(frame: Any, roles: Roles) -> list[Finding]:
+    """Every question about the table with its answer; `ok` is False where the reader should act.
+
+    >>> import pandas as pd
+    >>> from proxycal.table.roles import Roles
+    >>> table = pd.DataFrame({"y": range(40), "p": range(40), "e": [0, 1] * 20})
+    >>> [finding.topic for finding in audit(table, Roles("y", ["p"], ["e"])) if not finding.ok]
+    ['copy']
+    """
+    table = _read(frame, roles)
+    asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "id") or getattr(roles, q.topic)]
+    return [finding for question in asked for finding in _answers(table, question)]
+
+
+def _read(frame: Any, roles: Roles) -> AuditTable:
+    """Read what can be read; what cannot is kept as its message."""
+    data = to_pandas(frame, roles.columns)
+    table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
+    for role, name in roles:
+        try:
+            if role in ("cluster", "id"):
+                table.keys[name] = code_hashables(data[name], name)[0]
+            else:
+                table.columns[name] = read_column(data[name], name)
+        except TableError as error:
+            table.unread[name] = str(error)
+    return table
+
+
+def _answers(table: AuditTable, question: _Question) -> list[Finding]:
+    """The troubles found, at most _SHOWN_COLUMNS of them one by one; a clean answer if there are none."""
+    troubles = question.ask(table)
+    topic, text = question.topic, question.text
+    if not troubles:
+        size = f"{counted(table.n, 'row')}, {counted(len(table.roles.columns), 'column')}"
+        return [Finding(text, size, question.clean, "Nothing to do.", ok=True, topic=topic, value=0.0)]
+    shown, more = troubles[:_SHOWN_COLUMNS], troubles[_SHOWN_COLUMNS:]
+    found = [Finding(text, t.statistic, t.reading, t.remedy, t.ok, topic, t.value) for t in shown]
+    if more:
+        count = f"{len(more)} more of the same"
+        found.append(Finding(text, count, more[0].reading, more[0].remedy, False, topic, float(len(more))))
+    return found

@@ -1,0 +1,382 @@
+"""The questions of the audit, one function each: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from proxycal.table.relations import collinear_sets, copies, duplicates
+from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
+from proxycal.table.scale import varies
+from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.table.columns import Column
+    from proxycal.table.roles import Roles
+
+ATOM_SHARE = 0.05
+RARE_ROWS = 5
+FEW_CLUSTERS = 30
+# Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
+FAR = 1e6
+LARGE, SMALL = 1e15, 1e-15
+WEIGHT_RATIO = 1e4
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTable:
+    """The table as far as it can be read.
+
+    `keys` holds the codes of id and cluster (-1 where missing), `unread` what was wrong with columns that
+    are neither there nor in `columns`.
+    """
+
+    index: pd.Index
+    roles: Roles
+    columns: dict[str, Column]
+    keys: dict[str, NDArray[np.int64]]
+    unread: dict[str, str]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.index)
+
+    @property
+    def covariates(self) -> list[Column]:
+        """The proxies and environment columns that can be read."""
+        names = (*self.roles.proxies, *self.roles.environment)
+        return [self.columns[name] for name in names if name in self.columns]
+
+    def role(self, name: str) -> str:
+        """The role of a column."""
+        return next(role for role, column in self.roles if column == name)
+
+    def rows(self, mask: NDArray[np.bool_]) -> str:
+        """The first rows of a mask, in words."""
+        return rows_of(mask, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that is wrong: the parts of a Finding below its question."""
+
+    statistic: str
+    reading: str
+    remedy: str
+    value: float
+    ok: bool = False
+
+
+def few_rows(table: AuditTable) -> list[Trouble]:
+    """Rows against encoded columns."""
+    everywhere = np.ones(table.n, dtype=bool)
+    width = sum(encoded_width(column, everywhere) for column in table.covariates)
+    need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
+    if table.n >= need:
+        return []
+    return [
+        Trouble(
+            f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",
+            f"A fit needs at least {need}.",
+            "Add rows or use fewer columns.",
+            float(table.n),
+        )
+    ]
+
+
+def missing(table: AuditTable) -> list[Trouble]:
+    """Gaps, column by column; validated truth may have them."""
+    troubles = []
+    for name, column in table.columns.items():
+        role, gone = table.role(name), column.missing
+        if role != "truth" and gone.any():
+            asks = (
+                "Correct or remove those rows." if role == "weights" else "Pass missing='drop' or 'impute'."
+            )
+            asks = "Pass missing='drop': the outcome is never imputed." if role == "outcome" else asks
+            count = int(gone.sum())
+            troubles.append(
+                Trouble(
+                    f"column {shown(name)}: {count} of {table.n} missing, {table.rows(gone)}",
+                    "Gaps that go with the bias make what is left a different population.",
+                    asks,
+                    float(count),
+                )
+            )
+    return troubles
+
+
+def infinite(table: AuditTable) -> list[Trouble]:
+    """Numbers beyond any number."""
+    return [
+        Trouble(
+            f"column {shown(name)}: {counted(int(bad.sum()), 'infinite value')}, {table.rows(bad)}",
+            "No estimate can use an infinite number; often a division by zero upstream.",
+            "Correct them or make them missing.",
+            float(bad.sum()),
+        )
+        for name, column in table.columns.items()
+        if column.numbers is not None and (bad := np.isinf(column.numbers)).any()
+    ]
+
+
+def not_numeric(table: AuditTable) -> list[Trouble]:
+    """Columns that cannot be read, or not as their role needs."""
+    troubles = [
+        Trouble(message, "The column cannot be read.", "Convert it as said, or leave it out.", float(table.n))
+        for message in table.unread.values()
+    ]
+    for name, column in table.columns.items():
+        role = table.role(name)
+        alike = column.looks_numeric()
+        if role in ("outcome", "weights", "truth") and column.numbers is None:
+            reading, remedy = f"The {role} must be a number.", "Choose a numeric column, or convert this one."
+        elif len(alike) > 0 and len(alike) >= len(column.levels) / 2:
+            reading = f"These are numbers written as text; {role} would treat each as a category."
+            remedy = "Convert the column, for instance with pandas.to_numeric."
+        else:
+            continue
+        troubles.append(
+            Trouble(
+                f"column {shown(name)} ({role}): {column.kind}, {counted(len(column.levels), 'value')} such "
+                f"as {listed(column.levels)}, {table.rows(~column.missing)}",
+                reading,
+                remedy,
+                float(len(column.levels)),
+            )
+        )
+    return troubles
+
+
+def levels(table: AuditTable) -> list[Trouble]:
+    """Categories with too many levels, or with levels that hardly occur."""
+    troubles = []
+    for column in table.covariates:
+        if column.codes is None:
+            continue
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+        rare = np.flatnonzero(counts < RARE_ROWS)
+        if len(column.levels) > MAX_LEVELS:
+            statistic = f"{len(column.levels)} levels such as {listed(column.levels)}"
+            reading, remedy = f"More than {MAX_LEVELS} are refused.", "Group them, or leave the column out."
+        elif len(rare) and len(column.levels) > 1:
+            names = listed([column.levels[code] for code in rare])
+            statistic = f"{counted(len(rare), 'level')} with fewer than {RARE_ROWS} rows ({names}), "
+            statistic += table.rows(np.isin(column.codes, rare))
+            reading, remedy = "Nothing can be learned about levels this rare.", "Group them with others."
+        else:
+            continue
+        troubles.append(
+            Trouble(f"column {shown(column.name)}: {statistic}", reading, remedy, float(len(rare)))
+        )
+    return troubles
+
+
+def constant(table: AuditTable) -> list[Trouble]:
+    """Columns with one value."""
+    troubles = []
+    for name, column in table.columns.items():
+        role = table.role(name)
+        if role == "truth" or (role == "weights" and column.numbers is not None) or column.missing.all():
+            continue
+        if column.numbers is None:
+            still = len(column.levels) == 1
+        else:
+            still = not varies(column.numbers[np.isfinite(column.numbers)])
+        if still:
+            value = column.levels[0] if column.numbers is None else float(column.numbers[~column.missing][0])
+            troubles.append(
+                Trouble(
+                    f"column {shown(name)} ({role}): {shown(value)} in all {np.sum(~column.missing)} rows",
+                    "A constant says nothing: as a proxy or environment it is left out, as outcome refused.",
+                    "Remove it from the roles.",
+                    1.0,
+                )
+            )
+    return troubles
+
+
+def duplicated(table: AuditTable) -> list[Trouble]:
+    """Proxies or environment columns that are the same column."""
+    return [
+        Trouble(
+            f"{columns_named(names)}: the same in all {counted(table.n, 'row')}",
+            "A column given twice counts twice and adds nothing.",
+            f"Keep {shown(names[0])} alone.",
+            float(len(names)),
+        )
+        for names in duplicates(table.covariates)
+    ]
+
+
+def collinear(table: AuditTable) -> list[Trouble]:
+    """Sets of proxies and environment columns that nearly add up."""
+    twice = {name for names in duplicates(table.covariates) for name in names[1:]}
+    single = [c for c in table.covariates if c.name not in twice and len(c.levels) <= MAX_LEVELS]
+    usable = np.ones(table.n, dtype=bool)
+    for column in single:
+        usable &= ~column.missing if column.numbers is None else np.isfinite(column.numbers)
+    sets = collinear_sets(single, usable) if usable.any() else None
+    if sets is None:
+        few = f"{int(usable.sum())} complete rows"
+        return [Trouble(few, "Too few complete rows to tell.", "Fill the gaps or add rows.", 0.0, ok=True)]
+    return [
+        Trouble(
+            f"{columns_named(names)}: smallest eigenvalue of the correlations {value:.2g}",
+            "These columns nearly determine each other, so their separate effects are not told apart.",
+            "Leave one of them out.",
+            value,
+        )
+        for names, value in sets
+    ]
+
+
+def copy(table: AuditTable) -> list[Trouble]:
+    """Proxies or environment columns made from the outcome."""
+    outcome = table.columns.get(table.roles.outcome)
+    return [
+        Trouble(
+            f"column {shown(name)} ({table.role(name)}) {how}",
+            "It was made from the reported outcome, so it carries the bias that a proxy must not see.",
+            "Leave it out; use a measurement taken without the reporter.",
+            1.0,
+        )
+        for name, how in (copies(outcome, table.covariates) if outcome is not None else [])
+    ]
+
+
+def atom(table: AuditTable) -> list[Trouble]:
+    """Outcome values that at least ATOM_SHARE of the rows share."""
+    outcome = table.columns.get(table.roles.outcome)
+    if outcome is None or outcome.numbers is None or outcome.missing.all():
+        return []
+    values, counts = np.unique(outcome.numbers[~outcome.missing], return_counts=True)
+    shares = counts / counts.sum()
+    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= ATOM_SHARE and counts[i] > 1]
+    if len(values) == 1:
+        return []
+    return [
+        Trouble(
+            f"column {shown(table.roles.outcome)}: {values[i]:g} in {counts[i]} of {int(counts.sum())} rows "
+            f"({shares[i]:.0%}), {table.rows(outcome.numbers == values[i])}",
+            "A value that many rows share (often 0) can be taken for a group without bias.",
+            "Use method='exact', whose outcome model allows for it; read the matched estimate with care.",
+            float(shares[i]),
+        )
+        for i in big[:3]
+    ]
+
+
+def weights(table: AuditTable) -> list[Trouble]:
+    """Weights that are not above 0, or that let a few rows decide."""
+    name = table.roles.weights
+    column = None if name is None else table.columns.get(name)
+    if column is None or column.numbers is None:
+        return []
+    values = column.numbers
+    bad = values <= 0
+    if bad.any():
+        return [
+            Trouble(
+                f"column {shown(name)}: {int(bad.sum())} zero or negative, {table.rows(bad)}",
+                "A weight must be above 0.",
+                "Remove those rows or correct the weights.",
+                float(bad.sum()),
+            )
+        ]
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0 or finite.max() / WEIGHT_RATIO <= finite.min():
+        return []
+    top = values == finite.max()
+    return [
+        Trouble(
+            f"column {shown(name)}: from {finite.min():g} to {finite.max():g}, {table.rows(top)}",
+            "A few rows decide the answer.",
+            "Trim the largest weights.",
+            float(finite.max() / finite.min()),
+        )
+    ]
+
+
+def id(table: AuditTable) -> list[Trouble]:
+    """Ids that are repeated or missing."""
+    name = table.roles.id
+    if name is None or name not in table.keys:
+        return []
+    codes = table.keys[name]
+    again = pd.Series(codes).duplicated(keep="first").to_numpy() & (codes >= 0)
+    troubles = []
+    for bad, what in ((again, "repeated"), (codes < 0, "missing")):
+        if bad.any():
+            troubles.append(
+                Trouble(
+                    f"column {shown(name)}: {int(bad.sum())} {what}, {table.rows(bad)}",
+                    "Matched rows are shown by id, and these cannot be told apart.",
+                    "Use a column that names each row once; rows that belong together are a cluster.",
+                    float(bad.sum()),
+                )
+            )
+    return troubles
+
+
+def cluster(table: AuditTable) -> list[Trouble]:
+    """Clusters that are missing or few."""
+    name = table.roles.cluster
+    if name is None or name not in table.keys:
+        return []
+    codes = table.keys[name]
+    gone, clusters = codes < 0, int(codes.max()) + 1
+    if gone.any():
+        statistic = f"column {shown(name)}: {int(gone.sum())} missing, {table.rows(gone)}"
+        return [
+            Trouble(
+                statistic, "Every row needs a cluster.", "Fill them or remove the rows.", float(gone.sum())
+            )
+        ]
+    if clusters >= FEW_CLUSTERS:
+        return []
+    return [
+        Trouble(
+            f"column {shown(name)}: {counted(clusters, 'cluster')} in {counted(table.n, 'row')}",
+            "Intervals that rest on so few clusters are too narrow.",
+            "Use a finer grouping if it is honest, or read the intervals as a lower bound.",
+            float(clusters),
+        )
+    ]
+
+
+def scale(table: AuditTable) -> list[Trouble]:
+    """Sizes that no real measurement has."""
+    troubles = []
+    for name, column in table.columns.items():
+        if column.numbers is None or not np.isfinite(column.numbers).any():
+            continue
+        x = np.where(np.isfinite(column.numbers), column.numbers, np.nan)
+        top = np.nanmax(np.abs(x))
+        low, middle, high = np.nanquantile(x / (top or 1.0), [0.25, 0.5, 0.75])
+        far = (
+            np.abs(x / (top or 1.0) - middle) > FAR * (high - low) if high > low else np.zeros(table.n, bool)
+        )
+        if far.any():
+            what = f"{counted(int(far.sum()), 'value')} up to {top:g} against a median of {middle * top:g}"
+            where = table.rows(far)
+        elif top > LARGE or 0 < top < SMALL:
+            what, where = f"largest magnitude {top:g}", table.rows(np.abs(x) == top)
+        else:
+            continue
+        limit = f" Outcome and weights beyond {LARGEST:g} are refused." if top > LARGEST else ""
+        troubles.append(
+            Trouble(
+                f"column {shown(name)}: {what}, {where}",
+                f"Such numbers are mostly codes for missing, slips of the point or wrong units.{limit}",
+                "Correct them, make codes for missing really missing, or change the units.",
+                float(top),
+            )
+        )
+    return troubles

@@ -1,0 +1,103 @@
+"""Columns that repeat each other: exact duplicates, copies of the outcome, near-collinear sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from proxycal.table.codes import fit_code
+from proxycal.table.scale import centre_and_spread, exponent_of, shrink, varies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from proxycal.table.columns import Column
+
+# An eigenvalue of the correlation matrix below this is a pair correlated above 0.999, or a set that adds up.
+COLLINEAR = 1e-3
+# Share of the variance left beside an affine copy: rounding alone.
+COPY = 1e-10
+MOST_COLUMNS = 2000
+_DISTINCT = 10
+_LOADING = 0.15
+
+
+def duplicates(columns: Sequence[Column]) -> list[tuple[str, ...]]:
+    """Groups of columns that hold the same values in every row."""
+    groups: dict[tuple[bytes, tuple[str, ...]], list[str]] = {}
+    for column in columns:
+        values = (
+            column.codes if column.numbers is None else np.where(column.missing, np.nan, column.numbers + 0.0)
+        )
+        assert values is not None
+        groups.setdefault((values.tobytes(), column.levels), []).append(column.name)
+    return [tuple(names) for names in groups.values() if len(names) > 1]
+
+
+def copies(outcome: Column, columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Columns that are the outcome itself, in other units or on another scale: (name, how)."""
+    found = []
+    for column in columns:
+        if outcome.numbers is None or column.numbers is None:
+            continue
+        both = np.isfinite(outcome.numbers) & np.isfinite(column.numbers)
+        y, x = outcome.numbers[both], column.numbers[both]
+        if len(y) < 3 or not varies(y) or not varies(x):
+            continue
+        if np.array_equal(x, y):
+            found.append((column.name, "equals the outcome"))
+        elif 1 - float(np.mean(_standard(x) * _standard(y))) ** 2 < COPY:
+            found.append((column.name, "is the outcome in other units (a + b * outcome)"))
+        elif _same_order(x, y):
+            found.append(
+                (column.name, "puts the rows in exactly the order of the outcome, as log(outcome) would")
+            )
+    return found
+
+
+def collinear_sets(
+    columns: Sequence[Column], rows: NDArray[np.bool_]
+) -> list[tuple[tuple[str, ...], float]] | None:
+    """Sets of columns that nearly determine each other, with their eigenvalue; None: cannot be told.
+
+    Read off the small eigenvalues of the correlation matrix of the encoded columns, whose eigenvectors
+    say who takes part (Belsley, Kuh and Welsch).
+    """
+    parts: list[NDArray[np.float64]] = []
+    sources: list[str] = []
+    weights = np.ones(int(rows.sum()))
+    for column in columns:
+        kept = column.take(rows)
+        code = fit_code(kept, weights, impute=False)
+        everything = np.ones(len(weights), dtype=bool)
+        if code.suffixes and len(sources) + len(code.suffixes) <= MOST_COLUMNS:
+            parts.append(code.apply(kept, pd.RangeIndex(len(weights)), everything))
+            sources += [column.name] * len(code.suffixes)
+    if not sources or len(weights) <= 2 * len(sources):
+        return None
+    Z = np.column_stack(parts)
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+    found = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value < COLLINEAR:
+            names = dict.fromkeys(sources[i] for i in np.flatnonzero(np.abs(vector) > _LOADING))
+            found.append((tuple(names), float(max(value, 0.0))))
+    return found
+
+
+def _standard(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    small = shrink(x, exponent_of(x))
+    centre, spread = centre_and_spread(small, np.ones(len(x)))
+    return (small - centre) / spread
+
+
+def _same_order(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    if len(np.unique(y)) < _DISTINCT:
+        return False
+    ranks_x, ranks_y = pd.Series(x).rank(), pd.Series(y).rank()
+    return bool((ranks_x == ranks_y).all() or (ranks_x == len(x) + 1 - ranks_y).all())
