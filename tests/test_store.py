@@ -38,8 +38,9 @@ def small_run(seed: int = 0) -> Run:
             "n": np.arange(4),
             "b": np.array([True, False]),
         },
+        labels=np.array(["01", "é; b"], dtype=object),
         rows=pd.DataFrame(
-            {"label": ["a", "b"], "y_obs": rng.normal(size=2), "kind": pd.Categorical(["u", "v"])}
+            {"where": ["a", "b"], "y_obs": rng.normal(size=2), "kind": pd.Categorical(["u", "v"])}
         ),
         history={"content.train.loss": rng.normal(size=5), "bias.train.loss": rng.normal(size=3)},
     )
@@ -59,7 +60,7 @@ def same(left: Run, right: Run) -> bool:
         np.array_equal(left.history[key], right.history[key]) for key in left.history | right.history
     )
     pd.testing.assert_frame_equal(left.rows, right.rows)
-    return plain and tensors and history
+    return plain and tensors and history and left.labels.tolist() == right.labels.tolist()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Run folders: a fit as plain data, checked when it is read.
 
-    config.toml  roles.json  encoder.json  results.json  tensors.safetensors  rows.parquet
-    history.csv  versions.json  manifest.json (sha256 of each, format version)
+    config.toml  roles.json  encoder.json  results.json  tensors.safetensors  labels.parquet
+    rows.parquet  history.csv  versions.json  manifest.json (sha256 of each, format version)
 
 Nothing in a run folder is ever executed: no pickle is written or read. `report.html` may lie beside these
 files; it is made from them and not listed. Tables are read and written by `proxycal.files`.
@@ -41,6 +41,7 @@ RUN_FILES = (
     "encoder.json",
     "results.json",
     "tensors.safetensors",
+    "labels.parquet",
     "rows.parquet",
     "history.csv",
     "versions.json",
@@ -55,7 +56,8 @@ class Run:
     """What a run folder holds, as plain values.
 
     config : the settings as TOML text. roles, encoder, results, versions : JSON values.
-    tensors : arrays of the fit by name. rows : one row per fitted row. history : curve -> (steps,) values.
+    tensors : arrays of the fit by name. labels : what each fitted row is called, (n,) text.
+    rows : fitted rows to look at. history : curve -> (steps,) values.
     """
 
     config: str
@@ -64,6 +66,7 @@ class Run:
     results: dict[str, Any]
     versions: dict[str, str]
     tensors: dict[str, np.ndarray]
+    labels: np.ndarray
     rows: pd.DataFrame
     history: dict[str, np.ndarray]
 
@@ -107,14 +110,16 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
 
 
 def _write_parts(folder: Path, run: Run) -> None:
-    rows = io.BytesIO()
+    rows, labels = io.BytesIO(), io.BytesIO()
     run.rows.to_parquet(rows, index=False)
+    pq.write_table(pa.table({"label": pa.array(run.labels.tolist(), pa.string())}), labels)
     parts = {
         "config.toml": run.config.encode(),
         "roles.json": _json_bytes(run.roles),
         "encoder.json": _json_bytes(run.encoder),
         "results.json": _json_bytes(run.results),
         "tensors.safetensors": safetensors.numpy.save(run.tensors),
+        "labels.parquet": labels.getvalue(),
         "rows.parquet": rows.getvalue(),
         "history.csv": _history_csv(run.history).encode(),
         "versions.json": _json_bytes(run.versions),
@@ -195,6 +200,9 @@ def _parse(folder: Path, parts: dict[str, bytes]) -> Run:
         config = parts[name].decode()
         name = "tensors.safetensors"
         tensors = safetensors.numpy.load(parts[name])
+        name = "labels.parquet"
+        column = pq.read_table(io.BytesIO(parts[name])).column("label").to_pylist()
+        labels = np.array([str(label) for label in column], dtype=object)
         name = "rows.parquet"
         rows = pq.read_table(io.BytesIO(parts[name])).to_pandas()
         name = "history.csv"
@@ -209,9 +217,16 @@ def _parse(folder: Path, parts: dict[str, bytes]) -> Run:
     ) as error:
         raise _damaged(folder, name, f"cannot be understood ({first_line(error)})") from error
     return Run(
-        config, values["roles.json"], values["encoder.json"], values["results.json"], values["versions.json"],
-        tensors, rows, history,
-    )  # fmt: skip
+        config=config,
+        roles=values["roles.json"],
+        encoder=values["encoder.json"],
+        results=values["results.json"],
+        versions=values["versions.json"],
+        tensors=tensors,
+        labels=labels,
+        rows=rows,
+        history=history,
+    )
 
 
 def _previous(folder: Path) -> Path:

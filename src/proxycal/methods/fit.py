@@ -6,13 +6,17 @@ members of `FittedMethod`. The model asks nothing else of it.
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
+    from proxycal.config import Settings
     from proxycal.finding import Finding
     from proxycal.table.encode import Arrays
 
@@ -137,6 +141,26 @@ class FittedMethod(Protocol):
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """The reverse of `state`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """Where a method lives; its module is imported on first use, since it may need torch."""
+
+    module: str
+    fit: str
+    fitted: str
+
+    def fit_function(self) -> Callable[[Arrays, Settings], FittedMethod]:
+        """The function that makes a fit of arrays."""
+        function: Callable[[Arrays, Settings], FittedMethod]
+        function = getattr(importlib.import_module(self.module), self.fit)
+        return function
+
+    def fitted_class(self) -> type[FittedMethod]:
+        """The frozen class that it returns."""
+        made: type[FittedMethod] = getattr(importlib.import_module(self.module), self.fitted)
+        return made
 
 
 def _number(value: float | None) -> float:

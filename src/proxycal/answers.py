@@ -1,0 +1,140 @@
+"""Between arrays and frames: the model's answers laid out for the rows of a table and for a reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proxycal.report.data import EnvironmentColumn, EstimateRow, ReportData
+from proxycal.result import Calibration, FittedRows
+from proxycal.table.columns import read_column
+from proxycal.table.frames import to_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from proxycal.methods.fit import Effects, Estimate, Prediction
+    from proxycal.table.roles import Roles
+
+
+def row_labels(frame: Any, roles: Roles) -> np.ndarray:
+    """What each row is called: its id, or its index label; shape (N,), text.
+
+    >>> import pandas as pd
+    >>> from proxycal.table.roles import Roles
+    >>> table = pd.DataFrame({"y": [1, 2], "p": [1, 2], "e": [1, 2], "county": ["01", "02"]})
+    >>> row_labels(table, Roles("y", ["p"], ["e"], id="county")).tolist()
+    ['01', '02']
+    """
+    if roles.id is not None:
+        values = to_pandas(frame, [roles.id])[roles.id].tolist()
+    else:
+        values = to_pandas(frame).index.tolist()
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def spread(columns: dict[str, np.ndarray], kept: np.ndarray) -> dict[str, np.ndarray]:
+    """Answers (n,) for the kept rows of N put in their places; the others get NaN, None (text) or 0 (counts).
+
+    >>> spread({"a": np.array([1.5])}, np.array([False, True]))["a"]
+    array([nan, 1.5])
+    """
+    empty: dict[str, Any] = {"f": np.nan, "i": 0, "O": None}
+    out = {}
+    for name, values in columns.items():
+        whole = np.full(len(kept), empty[values.dtype.kind], dtype=values.dtype)
+        whole[kept] = values
+        out[name] = whole
+    return out
+
+
+def calibrated_columns(made: Prediction) -> dict[str, np.ndarray]:
+    """The columns of `calibrate`."""
+    return {
+        "y_cal": made.y_cal,
+        "y_cal_low": made.low,
+        "y_cal_high": made.high,
+        "p_biased": made.p_biased,
+        "shift": made.shift,
+        "mu": made.mu,
+    }
+
+
+def effect_columns(made: Effects, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of `effects`; matches as text, nearest first, joined by "; "."""
+    matched = np.empty(len(made.tau), dtype=object)
+    distances = np.empty(len(made.tau), dtype=object)
+    rows = zip(made.neighbours.tolist(), made.distances.tolist(), strict=True)
+    for i, (positions, lengths) in enumerate(rows):
+        matched[i] = "; ".join(labels[position] for position in positions if position >= 0)
+        pairs = zip(positions, lengths, strict=True)
+        distances[i] = "; ".join(f"{length:.6g}" for position, length in pairs if position >= 0)
+    return {
+        "tau": made.tau,
+        "tau_abs": np.abs(made.tau),
+        "n_matched": made.n_matched.astype(np.int64),
+        "matched": matched,
+        "distances": distances,
+    }
+
+
+def fitted_rows(
+    frame: pd.DataFrame, roles: Roles, y_obs: np.ndarray, weights: np.ndarray, made: Prediction
+) -> FittedRows:
+    """The rows that a reader may look at, with their environment in the user's own values."""
+    environment: dict[str, tuple[np.ndarray, tuple[str, ...] | None]] = {}
+    for name in roles.environment:
+        column = read_column(frame[name], name)
+        if column.numbers is not None:
+            environment[name] = (column.numbers, None)
+        else:
+            codes, levels = column.as_levels()
+            environment[name] = (np.where(codes < 0, np.nan, codes.astype(np.float64)), levels)
+    return FittedRows(
+        y_obs=y_obs,
+        y_cal=made.y_cal,
+        y_low=made.low,
+        y_high=made.high,
+        mu=made.mu,
+        p_biased=made.p_biased,
+        weights=weights,
+        environment=environment,
+    )
+
+
+def report_data(found: Calibration, rows: FittedRows) -> ReportData:
+    """The one record that pages, pictures and the terminal read."""
+    roles, settings = found.roles, found.settings
+    options = {"effect": settings.effect, "missing": settings.missing}
+    if settings.method == "paper":
+        options |= {f"paper.{name}": str(value) for name, value in settings.to_dict()["paper"].items()}
+    return ReportData(
+        verdict=found.verdict,
+        method=settings.method,
+        direction=settings.direction,
+        level=settings.level,
+        outcome=roles.outcome,
+        proxies=tuple(roles.proxies),
+        estimate=_estimate_row(found.estimate),
+        estimates=tuple(_estimate_row(one) for one in found.estimates),
+        share_biased=found.share_biased,
+        findings=found.findings,
+        y_obs=rows.y_obs,
+        y_cal=rows.y_cal,
+        y_low=rows.y_low,
+        y_high=rows.y_high,
+        mu=rows.mu,
+        p_biased=rows.p_biased,
+        weights=rows.weights,
+        environment=tuple(EnvironmentColumn(name, *column) for name, column in rows.environment.items()),
+        n_fitted=found.n,
+        random_state=settings.random_state,
+        sources={role: name for role, name in roles if role in ("weights", "cluster", "id", "truth")},
+        settings=options,
+        versions=found.versions,
+    )
+
+
+def _estimate_row(one: Estimate) -> EstimateRow:
+    return EstimateRow(one.name, one.alpha, one.se, one.low, one.high, one.note)

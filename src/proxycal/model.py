@@ -1,0 +1,390 @@
+"""ProxyCalibrator: the object a user holds. It takes a table through the rooms and computes nothing itself.
+
+table -> Encoder -> Arrays -> methods/ (content, bias, effect) -> Calibration -> report, run folder
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from importlib import metadata
+from platform import python_version
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import sklearn.exceptions
+from sklearn.base import BaseEstimator
+
+from proxycal import __version__
+from proxycal.answers import (
+    calibrated_columns,
+    effect_columns,
+    fitted_rows,
+    report_data,
+    row_labels,
+    spread,
+)
+from proxycal.config import PaperSettings, Settings
+from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreError, UnavailableError
+from proxycal.methods.fit import Method
+from proxycal.result import Calibration, FittedRows
+from proxycal.store import Run, load_run, save_run, write_text
+from proxycal.table.audit import audit
+from proxycal.table.encode import Arrays, Encoder
+from proxycal.table.frames import answer, to_pandas
+from proxycal.table.roles import Roles
+from proxycal.table.wording import counted, rows_of
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from proxycal.finding import Finding
+    from proxycal.methods.fit import Prediction
+    from proxycal.report.data import ReportData
+
+_VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+# Pages and pictures need no more rows than this; a run folder of a large table stays small.
+_ROWS_SHOWN = 20_000
+
+
+class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
+    """Something was asked of a model before `fit`: call fit(table) first."""
+
+
+METHODS = {
+    "paper": Method("proxycal.methods.paper", "fit_paper", "PaperFit"),
+}
+
+
+class ProxyCalibrator(BaseEstimator):
+    """Finds and removes a reporting bias with proxies that never saw the reporter.
+
+        E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
+        Y_true ~ p(.|Z)    P_k ~ p(.|Z)    Y_obs = Y_true + s * alpha * A
+
+    s = +1 for direction="over", -1 for "under": the data cannot tell the two apart, so you say which.
+
+    roles : which column is what. method : "exact" | "paper" | "moments".
+    effect : "constant" | "by:COLUMN" | "linear", how alpha may vary.
+    level : of all intervals. missing : "raise" | "drop" | "impute".
+    random_state : a whole number; the same seed gives the same bytes, whatever n_jobs.
+    paper : PaperSettings for method="paper"; None for the defaults.
+
+    >>> from proxycal import Roles
+    >>> model = ProxyCalibrator(Roles("loss", ["built"], ["income"]), method="paper", direction="under")
+    >>> model.get_params()["direction"]
+    'under'
+    >>> model.alpha_
+    Traceback (most recent call last):
+      ...
+    proxycal.model.NotFittedError: this ProxyCalibrator is not fitted: call fit(table) first
+    """
+
+    def __init__(
+        self,
+        roles: Roles,
+        method: str = "exact",
+        direction: str = "over",
+        effect: str = "constant",
+        level: float = 0.95,
+        missing: str = "raise",
+        random_state: int = 0,
+        n_jobs: int = 1,
+        paper: PaperSettings | None = None,
+    ) -> None:
+        self.roles = roles
+        self.method = method
+        self.direction = direction
+        self.effect = effect
+        self.level = level
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.paper = paper
+
+    @classmethod
+    def from_settings(cls, roles: Roles, settings: Settings) -> Self:
+        """An unfitted model that will do what `settings` ask.
+
+        >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), Settings(level=0.9)).level
+        0.9
+        """
+        names = ("method", "direction", "effect", "level", "missing", "random_state", "n_jobs", "paper")
+        return cls(roles, **{name: getattr(settings, name) for name in names})
+
+    def fit(self, df: Any) -> Self:
+        """Fit a pandas or polars frame; every value that is not allowed is named here."""
+        if not isinstance(self.roles, Roles):
+            raise RolesError(
+                f"roles must be a proxycal.Roles, not {type(self.roles).__name__}: declare the columns"
+            )
+        settings = self._settings()
+        method = _method(settings.method)
+        encoder = Encoder.fit(df, self.roles, settings.missing)  # type: ignore[arg-type]
+        arrays = encoder.transform(df)
+        fitted = method.fit_function()(arrays, settings)
+        self.encoder_ = encoder
+        self.fit_ = fitted
+        self.result_ = Calibration(
+            estimate=fitted.estimate,
+            estimates=fitted.estimates,
+            share_biased=fitted.share_biased,
+            verdict=fitted.verdict,
+            findings=(*_table_findings(df, self.roles, encoder), *fitted.findings),
+            settings=settings,
+            roles=self.roles,
+            n=arrays.n,
+            versions=_versions(),
+        )
+        self.labels_ = row_labels(df, self.roles)[arrays.kept]
+        self.rows_ = self._fitted_rows(df, arrays)
+        return self
+
+    # --- what was found ---
+
+    @property
+    def alpha_(self) -> float:
+        """Size of the bias, >= 0, in the outcome's own units."""
+        return self._fitted().alpha
+
+    @property
+    def alpha_se_(self) -> float:
+        """Standard error of alpha."""
+        return self._fitted().se
+
+    @property
+    def alpha_interval_(self) -> tuple[float, float]:
+        """Interval of alpha at `level`."""
+        return self._fitted().interval
+
+    @property
+    def share_biased_(self) -> float:
+        """Mean of P(A = 1 | data) over the fitted rows."""
+        return self._fitted().share_biased
+
+    @property
+    def verdict_(self) -> str:
+        """One of "bias found", "no bias found", "not identified"."""
+        return self._fitted().verdict
+
+    @property
+    def findings_(self) -> list[Finding]:
+        """The reasons for the verdict, and what else a reader should know."""
+        return list(self._fitted().findings)
+
+    def summary(self) -> pd.DataFrame:
+        """One row per estimator (exact, moments, match): alpha, se, low, high, note."""
+        return self._fitted().summary()
+
+    # --- answers for rows ---
+
+    def calibrate(self, df: Any) -> Any:
+        """The calibrated outcome, as a frame of the same kind and index as `df`.
+
+        y_cal, y_cal_low, y_cal_high (pointwise), p_biased, shift (signed: y_cal = y_obs - shift) and
+        mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
+        """
+        verdict = self._fitted().verdict
+        arrays, made = self._predict(df)
+        if verdict != "bias found":
+            warnings.warn(self._why_left_alone(), ProxycalWarning, stacklevel=2)
+        self._warn_of_gaps(df, arrays, "y_cal, p_biased and mu")
+        return answer(df, spread(calibrated_columns(made), arrays.kept))
+
+    def effects(self, df: Any) -> Any:
+        """Local effects: each row against its nearest unbiased fitted rows in content.
+
+        tau (signed), tau_abs, n_matched, and as text, nearest first and joined by "; ": matched (ids or index
+        labels of the fitted rows) and distances.
+        """
+        self._fitted()
+        arrays = self.encoder_.transform(df, design=False)
+        made = self.fit_.effects(arrays)
+        self._warn_of_gaps(df, arrays, "tau")
+        return answer(df, spread(effect_columns(made, self.labels_), arrays.kept))
+
+    def latents(self, df: Any) -> Any:
+        """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
+        self._fitted()
+        arrays, made = self._predict(df)
+        self._warn_of_gaps(df, arrays, "z and a")
+        columns = {f"z_{j + 1}": made.z[:, j] for j in range(made.z.shape[1])} | {"a": made.a}
+        return answer(df, spread(columns, arrays.kept))
+
+    # --- questions put to the fit ---
+
+    def check(self, df: Any = None) -> list[Finding]:
+        """Run the checks again: those of the fit, and those of a table where one is given."""
+        found = self._fitted()
+        if df is None:
+            return list(found.findings)
+        return [*audit(df, found.roles), *self.fit_.findings]
+
+    def refute(self, kind: str = "null") -> pd.DataFrame:
+        """Not part of this release: raises and says what to read instead."""
+        raise UnavailableError(
+            f"refute({kind!r}) is not available yet: read check() and compare the rows of summary(); a fit "
+            "to proxycal.simulate(alpha=0.0) shows what the method reports where there is no bias"
+        )
+
+    # --- pages and files ---
+
+    def plot(self, kind: str, ax: Axes | None = None) -> Axes:
+        """Draw one picture of the fitted rows; an unknown kind is answered with the list of them."""
+        from proxycal.report.plots import draw
+
+        return draw(kind, self.report_data(), ax)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page about this fit, one self-contained HTML file."""
+        from proxycal.report.page import render
+
+        write_text(path, render(self.report_data()))
+
+    def report_data(self) -> ReportData:
+        """The record that pages, pictures and the terminal read."""
+        return report_data(self._fitted(), self.rows_)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write a run folder, whole or not at all; `proxycal.load` reads it."""
+        found = self._fitted()
+        values, tensors = self.fit_.state()
+        save_run(
+            folder,
+            Run(
+                config=found.settings.to_toml(),
+                roles=found.roles.to_dict(),
+                encoder=self.encoder_.to_dict(),
+                results=found.to_dict() | {"fit": values},
+                versions=found.versions,
+                tensors=tensors,
+                labels=self.labels_,
+                rows=self.rows_.to_frame(),
+                history=self.fit_.history,
+            ),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "result_")
+
+    def _repr_html_(self) -> str:
+        return (
+            self.result_._repr_html_()
+            if self.__sklearn_is_fitted__()
+            else f"<pre>{self!r} (not fitted)</pre>"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _fitted(self) -> Calibration:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
+        return self.result_
+
+    def _settings(self) -> Settings:
+        return Settings(
+            method=self.method,
+            direction=self.direction,
+            effect=self.effect,
+            level=self.level,
+            missing=self.missing,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            paper=PaperSettings() if self.paper is None else self.paper,
+        )
+
+    def _predict(self, df: Any) -> tuple[Arrays, Prediction]:
+        arrays = self.encoder_.transform(df, design=False)
+        made = self.fit_.predict(arrays)
+        if self.result_.verdict != "bias found":
+            # Data that were right must not be made worse: without a finding, what was reported stands.
+            y_obs = _outcome(arrays)
+            made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
+        return arrays, made
+
+    def _why_left_alone(self) -> str:
+        reasons = [one.reading for one in self.fit_.findings if not one.ok]
+        return (
+            f"the verdict is '{self.verdict_}', so the outcome is left as reported "
+            "(y_cal = y_obs, shift = 0): " + (" ".join(reasons) or "see summary().")
+        )
+
+    def _warn_of_gaps(self, df: Any, arrays: Arrays, what: str) -> None:
+        gone = ~arrays.kept
+        if gone.any():
+            where = rows_of(gone, to_pandas(df).index)
+            warnings.warn(
+                f"{counted(int(gone.sum()), 'row')} of {len(gone)} had missing values and got no answer "
+                f"({what} are missing), {where}: fill the gaps, or fit with missing='impute'",
+                ProxycalWarning,
+                stacklevel=3,
+            )
+
+    def _fitted_rows(self, df: Any, arrays: Arrays) -> FittedRows:
+        chosen = np.arange(arrays.n)
+        if arrays.n > _ROWS_SHOWN:
+            rng = np.random.default_rng(self.result_.settings.random_state)
+            chosen = np.sort(rng.choice(arrays.n, _ROWS_SHOWN, replace=False))
+        frame = to_pandas(df).iloc[np.flatnonzero(arrays.kept)[chosen]]
+        small, made = self._predict(frame)
+        return fitted_rows(frame, self.roles, _outcome(small), arrays.weights[chosen], made)
+
+
+def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
+    """Read a run folder written by `ProxyCalibrator.save` or `proxycal fit`.
+
+    Nothing in the folder is executed; a damaged or newer one is one StoreError.
+    """
+    run = load_run(folder)
+    try:
+        settings, roles = Settings.from_toml(run.config), Roles.from_dict(run.roles)
+        model = ProxyCalibrator.from_settings(roles, settings)
+        model.encoder_ = Encoder.from_dict(run.encoder)
+        model.fit_ = _method(settings.method).fitted_class().from_state(run.results["fit"], run.tensors)
+        model.labels_ = run.labels
+        model.rows_ = FittedRows.from_frame(run.rows)
+        model.result_ = Calibration.from_dict(run.results, settings, roles, run.versions)
+    except UnavailableError:
+        raise
+    except (
+        ProxycalError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RuntimeError,
+    ) as error:
+        raise StoreError(
+            f"run folder '{folder}' does not hold together ({type(error).__name__}: {error}); "
+            "restore it from a copy or run `proxycal fit` again"
+        ) from error
+    return model
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        known = " or ".join(f"method='{one}'" for one in METHODS)
+        raise UnavailableError(f"method='{name}' is not available yet: use {known}")
+    return METHODS[name]
+
+
+def _outcome(arrays: Arrays) -> np.ndarray:
+    assert arrays.y is not None  # transform was asked for it
+    return arrays.y
+
+
+def _table_findings(df: Any, roles: Roles, encoder: Encoder) -> list[Finding]:
+    """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated."""
+    troubled = [one for one in audit(df, roles) if not one.ok]
+    topics = {one.topic for one in troubled}
+    return troubled + [one for one in encoder.findings if one.topic not in topics]
+
+
+def _versions() -> dict[str, str]:
+    found = {name: metadata.version(name) for name in _VERSIONED}
+    return {"python": python_version(), "proxycal": __version__, **found}
