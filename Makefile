@@ -1,0 +1,44 @@
+# Everything runs in .venv, which the stamp rule makes from constraints.txt: nothing else is needed but
+# Python 3.11+, make and git.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+# One thread per process: the test workers share the cores, and results do not depend on their number.
+ONE_THREAD := OMP_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format types bench
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (a few minutes the first time)" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask]"
+	@touch $@
+
+demo: $(STAMP) ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
+	@$(BIN)/proxycal demo --out demo
+
+test: $(STAMP) ## every test but the slow ones
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(STAMP) ## the slow tests: accuracy over seeds
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(STAMP) ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(STAMP) ## ruff: fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(STAMP) ## mypy on the package
+	$(BIN)/mypy
+
+bench: $(STAMP) ## accuracy over seeds on simulated tables
+	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py

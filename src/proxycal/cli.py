@@ -1,0 +1,370 @@
+"""The command line: parses, calls, prints. Exit 0 done, 2 bad input, 1 anything else.
+
+Whatever goes wrong is one line on standard error; PROXYCAL_DEBUG=1 adds the traceback. Imports of the heavy
+rooms stand inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from proxycal import console
+from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxycal.simulate import Direction as Bias
+    from proxycal.simulate import Noise
+
+app = typer.Typer(
+    name="proxycal",
+    help="Calibrate a biased measurement with proxies that never saw the reporter.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)
+]
+Outcome = Annotated[str | None, typer.Option(help="Column that may carry the reporting bias.")]
+Proxies = Annotated[
+    list[str] | None, typer.Option(help="Columns that see the content, never the report: a,b", metavar="A,B")
+]
+Environment = Annotated[
+    list[str] | None, typer.Option(help="Columns that may drive content and bias: c,d", metavar="C,D")
+]
+Weights = Annotated[str | None, typer.Option(help="Column of observation weights.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of rows that belong together.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+Truth = Annotated[str | None, typer.Option(help="Column of validated true values; never used in a fit.")]
+Direction = Annotated[str | None, typer.Option(help="over or under: which way reports are biased.")]
+Method = Annotated[str | None, typer.Option(help="exact, paper or moments.")]
+Effect = Annotated[str | None, typer.Option(help="constant, linear or by:COLUMN.")]
+Level = Annotated[float | None, typer.Option(help="Level of the intervals, such as 0.95.")]
+Missing = Annotated[str | None, typer.Option(help="raise, drop or impute rows with missing values.")]
+Seed = Annotated[int | None, typer.Option(help="Same seed, same bytes.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes to use; the answer does not depend on it.")]
+Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Run folder to write.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """The main job on the JOBS table with a known injected bias: truth beside estimate."""
+    console.check_writable(out)
+    with console.working("fitting JOBS with an injected bias", quiet):
+        from proxycal import demo as job
+
+        sim = job.biased_jobs(seed=seed)
+        model = job.fit_demo(sim, seed=seed)
+        with warnings.catch_warnings():
+            # That nothing was calibrated is said in the text below.
+            warnings.simplefilter("ignore", ProxycalWarning)
+            compared = job.compare(model.calibrate(sim.table), sim, job.ALPHA, model.alpha_)
+        page = console.write_run(model, out)
+    if json_output:
+        console.print_json(
+            {**console.result(model), "truth": compared.to_dict(), "run": str(out), "report": str(page)}
+        )
+    elif not quiet:
+        console.say(f"JOBS, {len(sim.table)} rows, with a known bias injected into {sim.roles.outcome}", "")
+        console.show(model)
+        console.say("", *job.lines(compared, model.verdict_), "", f"run folder  {out}", f"report      {page}")
+
+
+@app.command()
+def check(
+    table: Table,
+    outcome: Outcome = None,
+    proxies: Proxies = None,
+    environment: Environment = None,
+    weights: Weights = None,
+    cluster: Cluster = None,
+    id_column: Id = None,
+    truth: Truth = None,
+    config: Config = None,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Look a table over before fitting: what is missing, constant, duplicated, too close."""
+    import proxycal
+    from proxycal.report.terminal import output, show_findings
+    from proxycal.runfile import read_request
+
+    request = read_request(config, {
+        "outcome": outcome, "proxies": proxies, "environment": environment, "weights": weights,
+        "cluster": cluster, "id": id_column, "truth": truth,
+    })  # fmt: skip
+    frame = console.read(table, request.roles)
+    findings = proxycal.audit(frame, request.roles)
+    if json_output:
+        facts = {"table": str(table), "rows": len(frame), "ok": all(finding.ok for finding in findings)}
+        console.print_json({**facts, "findings": [finding.to_dict() for finding in findings]})
+    elif not quiet:
+        console.say(f"{table}: {len(frame):,} rows, {frame.shape[1]} columns")
+        show_findings(output(), findings, every=True)
+        console.say_next(console.fit_command(table, request.roles))
+
+
+@app.command()
+def fit(
+    table: Table,
+    outcome: Outcome = None,
+    proxies: Proxies = None,
+    environment: Environment = None,
+    weights: Weights = None,
+    cluster: Cluster = None,
+    id_column: Id = None,
+    truth: Truth = None,
+    direction: Direction = None,
+    method: Method = None,
+    effect: Effect = None,
+    level: Level = None,
+    missing: Missing = None,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    config: Config = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Fit a table and write a run folder with report.html."""
+    from proxycal.runfile import read_request
+
+    request = read_request(config, {
+        "outcome": outcome, "proxies": proxies, "environment": environment, "weights": weights,
+        "cluster": cluster, "id": id_column, "truth": truth, "direction": direction, "method": method,
+        "effect": effect, "level": level, "missing": missing, "seed": seed, "jobs": jobs, "out": out,
+    })  # fmt: skip
+    if request.out is None:
+        raise StoreError("no place for the run given: pass --out with the name of a new folder")
+    folder = Path(request.out)
+    console.check_writable(folder)
+    frame = console.read(table, request.roles)
+    with console.working(f"fitting {len(frame):,} rows", quiet):
+        from proxycal.model import ProxyCalibrator
+
+        model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+        page = console.write_run(model, folder)
+    if json_output:
+        console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
+    elif not quiet:
+        console.show(model)
+        console.say("", f"report  {page}")
+        console.say_next(console.shell("proxycal", "calibrate", folder, table, "--out", "calibrated.csv"))
+
+
+@app.command()
+def calibrate(
+    run: Run,
+    table: Table,
+    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")],
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Calibrate a table with a fitted run: its columns, then y_cal, interval, p_biased, shift and mu."""
+    import pandas as pd
+
+    from proxycal.files import write_table
+    from proxycal.model import load
+
+    model = load(run)
+    frame = console.read(table, model.roles)
+    with console.working(f"calibrating {len(frame):,} rows", quiet):
+        answer = model.calibrate(frame)
+    taken = [name for name in answer.columns if name in frame.columns]
+    if taken:
+        raise TableError(
+            f"'{table}' already has a column '{taken[0]}', which calibration writes: rename it first"
+        )
+    write_table(pd.concat([frame, answer], axis=1), out)
+    if json_output:
+        console.print_json({"verdict": model.verdict_, "rows": len(frame), "out": str(out)})
+    elif not quiet:
+        done = "calibrated" if model.verdict_ == "bias found" else f"left as reported ({model.verdict_})"
+        console.say(f"{len(frame):,} rows {done}: {out}")
+
+
+@app.command()
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(help="File to write; RUN/report.html if not given.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF as well.")] = False,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Write report.html again from a saved run."""
+    from proxycal.model import load
+
+    if pdf:
+        raise UnavailableError(
+            "report --pdf is not available yet: leave --pdf out and print report.html from a browser"
+        )
+    target = out if out is not None else run / "report.html"
+    load(run).report(target)
+    if json_output:
+        console.print_json({"report": str(target)})
+    elif not quiet:
+        console.say(f"report  {target}")
+
+
+@app.command()
+def refute(
+    run: Run,
+    kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
+) -> None:
+    """Try to break a finished fit."""
+    raise UnavailableError(
+        f"refute --kind {kind} is not available yet: read the findings of `proxycal report {run}` for now"
+    )
+
+
+@app.command()
+def power(
+    table: Table,
+    outcome: Outcome = None,
+    proxies: Proxies = None,
+    environment: Environment = None,
+    alphas: Annotated[str, typer.Option(help="Sizes of bias to try.")] = "0.25,0.5,1,2,5",
+) -> None:
+    """How large a bias would have to be for this table to show it."""
+    raise UnavailableError(
+        "power is not available yet: add a bias of known size with proxycal.inject_bias and fit that table"
+    )
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")],
+    n: Annotated[int, typer.Option(help="Rows.")] = 1000,
+    alpha: Annotated[float, typer.Option(help="Size of the bias.")] = 5.0,
+    d_z: Annotated[int, typer.Option(help="Dimensions of the content.")] = 5,
+    d_e: Annotated[int, typer.Option(help="Environment columns.")] = 10,
+    n_proxies: Annotated[int, typer.Option(help="Proxy columns.")] = 5,
+    noise: Annotated[str, typer.Option(help="gaussian or poisson.")] = "gaussian",
+    direction: Annotated[str, typer.Option(help="over or under.")] = "over",
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Write a table with a known bias, and its truth in a second file beside it."""
+    import proxycal
+    from proxycal.files import write_table
+
+    sim = proxycal.simulate(
+        n=n,
+        d_z=d_z,
+        d_e=d_e,
+        n_proxies=n_proxies,
+        alpha=alpha,
+        noise=cast("Noise", noise),
+        random_state=seed,
+        direction=cast("Bias", direction),
+    )
+    first, dot, ending = out.name.partition(".")
+    truth = out.with_name(f"{first}.truth{dot}{ending}")
+    write_table(sim.truth, truth)
+    write_table(sim.table, out)
+    if json_output:
+        facts = {"table": str(out), "truth": str(truth), "rows": n}
+        console.print_json({**facts, "roles": sim.roles.to_dict()})
+    elif not quiet:
+        console.say(f"table  {out}", f"truth  {truth}")
+        console.say_next(console.fit_command(out, sim.roles, direction))
+
+
+@app.command()
+def experiment(
+    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, case-study or nhanes.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few cells only.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
+    engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
+) -> None:
+    """The studies of the paper."""
+    raise UnavailableError(
+        f"experiment {study} is not available yet: use `proxycal simulate` and `proxycal fit`"
+    )
+
+
+@app.command()
+def bench(
+    kind: Annotated[str, typer.Argument(help="accuracy, coverage, null, speed or scale.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds.")] = False,
+) -> None:
+    """Measure accuracy, coverage and speed."""
+    raise UnavailableError(
+        f"bench {kind} is not available yet: `make bench` measures accuracy over seeds for now"
+    )
+
+
+@app.command("app")
+def web_app(port: Annotated[int, typer.Option(help="Port of the local page.")] = 8000) -> None:
+    """A local page to fit and calibrate without code."""
+    raise UnavailableError("app is not available yet: use `proxycal fit` and open its report.html")
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from proxycal import __version__
+
+        typer.echo(f"proxycal {__version__}")
+        raise typer.Exit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        with warnings.catch_warnings():
+            _one_line_warnings()
+            code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)
+    except Exception as error:
+        return _explain(error)
+    if code == 130:  # what typer makes of Ctrl-C
+        console.complain("error: interrupted; nothing half-written was left behind")
+        return 1
+    return int(code or 0)
+
+
+def _explain(error: Exception) -> int:
+    if os.environ.get("PROXYCAL_DEBUG") == "1":
+        traceback.print_exc()
+    usage = getattr(error, "format_message", None)  # click's own errors, wherever typer takes click from
+    if usage is not None:
+        console.complain(f"error: {usage()} (see --help)")
+        return 2
+    if isinstance(error, ProxycalError):
+        console.complain(f"error: {error}")
+        return 2
+    console.complain(
+        f"error: unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data; "
+        "run again with PROXYCAL_DEBUG=1 for the details to report"
+    )
+    return 1
+
+
+def _one_line_warnings() -> None:
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, ProxycalWarning):
+            console.complain(f"warning: {message}")
+
+    warnings.simplefilter("always", ProxycalWarning)
+    warnings.showwarning = show  # type: ignore[assignment]

@@ -1,0 +1,143 @@
+"""What the commands share: reading with roles, writing runs, and saying things on the right stream."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from proxycal.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+
+    from proxycal.model import ProxyCalibrator
+    from proxycal.table.roles import Roles
+
+
+def read(table: Path, roles: Roles) -> pd.DataFrame:
+    """A table from a file; ids and clusters stay text, so that "01001" keeps its zero."""
+    from proxycal.files import read_table
+
+    return read_table(table, text=[name for name in (roles.id, roles.cluster) if name is not None])
+
+
+def write_run(model: ProxyCalibrator, folder: Path) -> Path:
+    """Write the run folder and its report; return where the report is."""
+    model.save(folder)
+    page = folder / "report.html"
+    model.report(page)
+    return page
+
+
+def check_writable(folder: Path) -> None:
+    """Find out before a long fit, not after it, that its run folder cannot be written."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another place")
+    try:
+        with tempfile.TemporaryDirectory(dir=place, prefix=".proxycal-"):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"'{folder}' cannot be written: {error.strerror or error}; choose another place for --out"
+        ) from error
+
+
+def result(model: ProxyCalibrator) -> dict[str, Any]:
+    """The result of a fit as plain values."""
+    data = model.report_data()
+    return {
+        "verdict": data.verdict,
+        "alpha": data.estimate.alpha,
+        "se": data.estimate.se,
+        "low": data.estimate.low,
+        "high": data.estimate.high,
+        "level": data.level,
+        "share_biased": data.share_biased,
+        "rows": data.n_fitted,
+        "method": data.method,
+        "direction": data.direction,
+        "seed": data.random_state,
+        "estimates": [asdict(row) for row in data.estimates],
+        "findings": [finding.to_dict() for finding in data.findings],
+    }
+
+
+def show(model: ProxyCalibrator) -> None:
+    """Verdict, answer, estimators and the findings that ask for something."""
+    from proxycal.report.terminal import output, show_result
+
+    show_result(output(), model.report_data())
+
+
+def say(*lines: str) -> None:
+    """Plain lines on standard output."""
+    print(*lines, sep="\n")
+
+
+def say_next(command: str) -> None:
+    """The command that follows."""
+    print(f"next    {command}")
+
+
+def complain(text: str) -> None:
+    """One line on standard error, whatever the text was."""
+    print(" ".join(text.split()), file=sys.stderr)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """One JSON object; what is not a finite number is null."""
+    print(json.dumps(_plain(values), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def shell(*parts: object) -> str:
+    """A command as it can be pasted into a shell."""
+    return " ".join(shlex.quote(str(part)) for part in parts)
+
+
+def fit_command(table: Path, roles: Roles, direction: str = "over") -> str:
+    """The fit of a table with these roles, to be pasted."""
+    from proxycal.report.summary import listed
+
+    parts: list[object] = ["proxycal", "fit", table, "--outcome", roles.outcome]
+    parts += ["--proxies", listed(roles.proxies), "--environment", listed(roles.environment)]
+    for role in ("weights", "cluster", "id", "truth"):
+        if getattr(roles, role) is not None:
+            parts += [f"--{role}", getattr(roles, role)]
+    return shell(*parts, "--direction", direction, "--out", "run")
+
+
+@contextmanager
+def working(what: str, quiet: bool) -> Iterator[None]:
+    """A sign of life with the time it took, on standard error and only if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

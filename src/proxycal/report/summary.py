@@ -1,0 +1,175 @@
+"""Results in words and small tables: the answer in one sentence, shares by environment, the command again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shlex
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import norm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxycal.report.data import EnvironmentColumn, ReportData
+
+# More levels than this are hard to read in one column of a page: the rarest are shown together.
+MAX_LEVELS = 8
+QUANTILE_BINS = 4
+
+
+def number(value: float) -> str:
+    """Four significant digits, thousands set apart, "n/a" for what does not exist.
+
+    >>> number(1234567.0), number(0.012345), number(float("nan"))
+    ('1,234,567', '0.01235', 'n/a')
+    """
+    if not math.isfinite(value):
+        return "n/a" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def percent(value: float) -> str:
+    """A share as whole per cent, with a digit more near the ends so that 0% and 100% mean just that.
+
+    >>> percent(0.481), percent(0.004)
+    ('48%', '0.4%')
+    """
+    if not math.isfinite(value):
+        return "n/a"
+    return f"{value:.1%}" if 0 < value < 0.01 or 0.99 < value < 1 else f"{value:.0%}"
+
+
+def between(low: float, high: float) -> str:
+    """Both ends of an interval, or "n/a" where there is none.
+
+    >>> between(4.9, 5.1), between(float("nan"), float("nan"))
+    ('4.9 to 5.1', 'n/a')
+    """
+    return "n/a" if math.isnan(low) or math.isnan(high) else f"{number(low)} to {number(high)}"
+
+
+def interval_text(low: float, high: float, level: float) -> str:
+    """An interval in words.
+
+    >>> interval_text(4.9, 5.1, 0.95)
+    '95% interval 4.9 to 5.1'
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "no interval"
+    return f"{level * 100:g}% interval {between(low, high)}"
+
+
+def sentence(data: ReportData) -> str:
+    """The result in one sentence, as strong as the verdict allows and no stronger."""
+    y, way, main = data.outcome, f"{data.direction}-reported", data.estimate
+    size = f"{number(main.alpha)} ({interval_text(main.low, main.high, data.level)})"
+    if data.verdict == "bias found":
+        return f"{y} is {way} by about {size} in {percent(data.share_biased)} of the rows."
+    if data.verdict == "no bias found":
+        return f"No sign that {y} is {way} was found; {y} is left as reported."
+    return (
+        f"These data do not tell whether {y} is {way}: the estimate of {size} is not to be relied on, "
+        f"and {y} is left as reported."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRow:
+    """Share of biased rows in one group of one environment column, with a pointwise interval."""
+
+    column: str
+    group: str
+    n: int
+    share: float
+    low: float
+    high: float
+
+
+def shares(data: ReportData) -> tuple[ShareRow, ...]:
+    """Share biased by the levels of each categorical column and the quartiles of each numeric one.
+
+    The interval is that of a weighted mean of p_biased over rows; it is pointwise and takes the fit as given.
+    """
+    rows: list[ShareRow] = []
+    for column in data.environment:
+        for group, inside in _groups(column):
+            rows.append(_share(column.name, group, data.p_biased[inside], data.weights[inside], data.level))
+    return tuple(rows)
+
+
+def spread(rows: tuple[ShareRow, ...]) -> dict[str, float]:
+    """For each column, how far the share of biased rows moves between its groups."""
+    by_column: dict[str, list[float]] = {}
+    for row in rows:
+        by_column.setdefault(row.column, []).append(row.share)
+    return {name: max(values) - min(values) for name, values in by_column.items()}
+
+
+def _share(column: str, group: str, p: np.ndarray, weights: np.ndarray, level: float) -> ShareRow:
+    total = weights.sum()
+    mean = float(weights @ p / total)
+    se = float(np.sqrt(np.sum(weights**2 * (p - mean) ** 2)) / total)
+    reach = float(norm.ppf(0.5 + level / 2)) * se
+    return ShareRow(column, group, len(p), mean, max(0.0, mean - reach), min(1.0, mean + reach))
+
+
+def _groups(column: EnvironmentColumn) -> list[tuple[str, np.ndarray]]:
+    if column.levels is not None:
+        return _level_groups(column.values, column.levels)
+    values = column.values[np.isfinite(column.values)]
+    distinct = np.unique(values)
+    if len(distinct) <= QUANTILE_BINS + 1:
+        return [(number(float(v)), column.values == v) for v in distinct]
+    cuts = np.unique(np.quantile(values, np.linspace(0, 1, QUANTILE_BINS + 1)))
+    found = []
+    for i, (low, high) in enumerate(pairwise(cuts)):
+        # The first bin is closed on both sides, the others on the right: every value falls in exactly one.
+        inside = (column.values <= high) & (column.values >= low if i == 0 else column.values > low)
+        if inside.any():
+            found.append((f"{number(float(low))} to {number(float(high))}", inside))
+    return found
+
+
+def _level_groups(codes: np.ndarray, levels: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
+    counts = [int(np.sum(codes == code)) for code in range(len(levels))]
+    present = [code for code in range(len(levels)) if counts[code]]
+    if len(present) <= MAX_LEVELS:
+        return [(levels[code], codes == code) for code in present]
+    kept = sorted(sorted(present, key=lambda code: -counts[code])[: MAX_LEVELS - 1])
+    rest = np.isin(codes, [code for code in present if code not in kept])
+    groups = [(levels[code], codes == code) for code in kept]
+    return [*groups, (f"{len(present) - len(kept)} other levels", rest)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names as one option value; a name that holds a comma or a quote is quoted.
+
+    >>> listed(["a", "loss, total"])
+    'a,"loss, total"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def reproduce(data: ReportData) -> str:
+    """The command that makes this run again from the same table."""
+    parts = ["proxycal", "fit", "TABLE", "--outcome", data.outcome]
+    parts += ["--proxies", listed(data.proxies)]
+    parts += ["--environment", listed([column.name for column in data.environment])]
+    for role, name in data.sources.items():
+        parts += [f"--{role}", name]
+    parts += ["--direction", data.direction, "--method", data.method, "--level", f"{data.level:g}"]
+    for option in ("effect", "missing"):
+        if option in data.settings:
+            parts += [f"--{option}", data.settings[option]]
+    parts += ["--seed", str(data.random_state), "--out", "RUN"]
+    return " ".join(shlex.quote(part) for part in parts)

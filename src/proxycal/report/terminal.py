@@ -1,0 +1,68 @@
+"""Results on a terminal: one compact table, the findings that matter, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proxycal.report.summary import between, number, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxycal.finding import Finding
+    from proxycal.report.data import EstimateRow, ReportData
+
+_STYLE = {"bias found": "bold red", "no bias found": "bold blue", "not identified": "bold yellow"}
+
+
+def output() -> Console:
+    """Standard output. Column names are text: no markup, no emoji codes."""
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def show_result(console: Console, data: ReportData) -> None:
+    """Verdict, answer, estimators side by side, and the findings that ask for something."""
+    console.print(Text(data.verdict, style=_STYLE.get(data.verdict, "bold")))
+    console.print(sentence(data))
+    console.print()
+    console.print(estimate_table(data.estimates, data.estimate.name, data.level))
+    show_findings(console, data.findings)
+
+
+def estimate_table(estimates: Sequence[EstimateRow], main: str, level: float) -> Table:
+    """A row per estimator; the one that the answer uses is marked."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("estimator")
+    for heading in ("size", "std. error", f"{level * 100:g}% interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("note", style="dim")
+    for row in estimates:
+        used = row.name == main
+        table.add_row(
+            Text(f"{row.name} *" if used else row.name),
+            number(row.alpha),
+            number(row.se),
+            between(row.low, row.high),
+            Text(row.note),
+            style="bold" if used else "",
+        )
+    return table
+
+
+def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:
+    """Those to act on with their remedies; the others only as a count, unless `every`."""
+    fine = sum(finding.ok for finding in findings)
+    console.print()
+    console.print(f"findings: {fine} fine, {len(findings) - fine} to look at")
+    for finding in findings:
+        if finding.ok and not every:
+            continue
+        mark = Text("  ok " if finding.ok else "   ! ", style="green" if finding.ok else "bold red")
+        console.print(mark + Text(f"{finding.question} {finding.statistic}"))
+        console.print(f"     {finding.reading}")
+        if not finding.ok and finding.remedy:
+            console.print(f"     -> {finding.remedy}")

@@ -1,0 +1,158 @@
+"""The page as a browser reads it: parsed, not matched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from proxycal.finding import Finding
+from proxycal.report.data import EnvironmentColumn, EstimateRow
+from proxycal.report.page import render
+
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+class Page(HTMLParser):
+    """Tags, attributes, ids and visible text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self.handlers = Counter(), [], [], []
+        self.headings, self.text = [], []
+        self._skip = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        self._skip = tag in ("style", "script")
+        if tag in ("h1", "h2", "h3"):
+            self.headings.append(int(tag[1]))
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href", "action", "data"):
+                self.links.append(value)
+            if name.startswith("on"):
+                self.handlers.append((tag, name))
+
+    def handle_endtag(self, tag):
+        self._skip = False
+
+    def handle_data(self, data):
+        if not self._skip:
+            self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def text(example):
+    """The page about the known result."""
+    return render(example())
+
+
+def test_the_answer_stands_on_the_page(example, text):
+    data = example()
+    words = Page(text).words
+    assert "bias found" in words
+    assert "loss is over-reported by about 5.021 (95% interval 4.923 to 5.119)" in words
+    for row in data.estimates:
+        assert row.note in words
+    assert "Add a proxy of the outcome." in words
+    assert "seed 7" in words
+    assert "--seed 7" in words
+
+
+@pytest.mark.parametrize("verdict", ["no bias found", "not identified"])
+def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example):
+    page = Page(render(example(verdict=verdict)))
+    assert "calibration changes nothing" in page.words
+    assert "Reported against calibrated" not in page.words
+    assert "Hardly." in page.words
+
+
+def test_every_user_string_stays_text(example):
+    row = EstimateRow(HOSTILE, 1.0, 0.1, 0.8, 1.2, HOSTILE)
+    n = 400
+    data = example(
+        outcome=HOSTILE,
+        proxies=(HOSTILE,),
+        estimate=row,
+        estimates=(row,),
+        findings=(Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False),),
+        environment=(
+            EnvironmentColumn(HOSTILE, np.arange(n) % 2.0, (HOSTILE, "</svg><script>alert(1)</script>")),
+            EnvironmentColumn('x" onload="alert(1)', np.arange(n, dtype=float)),
+        ),
+        sources={"cluster": HOSTILE},
+        settings={HOSTILE: HOSTILE},
+        versions={HOSTILE: HOSTILE},
+    )
+    text = render(data)
+    page = Page(text)
+    assert page.tags["img"] == 0
+    assert page.tags["script"] == 0
+    assert page.handlers == []
+    assert HOSTILE not in text
+    assert HOSTILE in page.words
+
+
+def test_nothing_is_fetched(text):
+    page = Page(text)
+    assert page.links
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links)
+
+
+def test_ids_are_unique_and_every_link_has_its_target(text):
+    page = Page(text)
+    assert [name for name, count in Counter(page.ids).items() if count > 1] == []
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_landmarks_headings_and_picture_texts(text):
+    page = Page(text)
+    for landmark in ("header", "nav", "main", "footer", "h1"):
+        assert page.tags[landmark] == 1
+    assert page.headings[0] == 1
+    assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
+    assert text.count('role="img" aria-label="') == page.tags["svg"] == 5
+
+
+def test_figures_follow_the_theme(text):
+    figures = text[text.index("<main") :]
+    for colour in ("#1b1f24", "#5b6470", "#0072b2", "#d55e00"):
+        assert colour not in figures
+    assert "var(--biased)" in figures
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+
+
+def test_same_data_same_bytes_and_a_size_one_can_mail(example):
+    data = example(n=20_000)
+    text = render(data)
+    assert text == render(data)
+    assert len(text.encode()) < 3_000_000
+
+
+def test_a_sample_is_called_a_sample(example):
+    assert "random sample of 400 of the 1,000,000 rows" in Page(render(example(n_fitted=1_000_000))).words
+
+
+def test_other_alphabets_render_without_a_warning(example, recwarn):
+    page = Page(render(example(outcome="損失額")))
+    assert "損失額" in page.words
+    assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
+
+
+def test_a_fit_without_numbers_still_makes_a_page(example):
+    nothing = EstimateRow("match", *[float("nan")] * 4, "no groups")
+    page = Page(
+        render(example(verdict="not identified", estimate=nothing, estimates=(nothing,), findings=()))
+    )
+    assert "n/a" in page.words
+    assert "no groups" in page.words

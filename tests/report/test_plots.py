@@ -1,0 +1,117 @@
+"""What the pictures draw, read back from the axes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from proxycal.errors import SettingsError
+from proxycal.report import plots
+from proxycal.report.data import EnvironmentColumn, EstimateRow
+from proxycal.report.summary import shares
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts] + [label.get_text() for label in ax.get_yticklabels()]
+
+
+@pytest.mark.parametrize("kind", list(plots.KINDS))
+def test_every_kind_draws_into_the_axes_it_is_given(kind, example):
+    ax = Figure().add_subplot()
+    assert plots.draw(kind, example(), ax) is ax
+    assert ax.has_data()
+
+
+@pytest.mark.parametrize("kind", list(plots.KINDS))
+def test_every_kind_makes_its_own_figure_and_survives_few_rows(kind, example):
+    ax = plots.draw(kind, example(n=3))
+    ax.figure.canvas.draw()
+    assert ax.figure.axes[0] is ax
+
+
+def test_a_wrong_kind_lists_the_right_ones(example):
+    with pytest.raises(SettingsError, match="residual, content, calibrated, who, estimates"):
+        plots.draw("pie", example())
+
+
+def test_the_histogram_splits_rows_by_probability(example):
+    data = example(weights=np.full(400, 2.0))
+    ax = plots.residual(data)
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    height = {
+        colour: sum(bar.get_height() for bar in bars if np.allclose(bar.get_facecolor(), _rgba(colour)))
+        for colour in (plots.UNBIASED, plots.BIASED)
+    }
+    assert height[plots.UNBIASED] == pytest.approx(2 * np.sum(1 - data.p_biased))
+    assert height[plots.BIASED] == pytest.approx(2 * np.sum(data.p_biased))
+    assert ax.get_ylabel() == "weight"
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("over", 1.0), ("under", -1.0)])
+def test_the_estimate_is_marked_on_its_own_side(direction, sign, example):
+    ax = plots.residual(example(direction=direction))
+    assert sign * 5.021 in [line.get_xdata()[0] for line in ax.lines]
+
+
+def test_the_cloud_shows_reported_against_calibrated(example):
+    data = example()
+    points = plots.calibrated(data).collections[0]
+    assert np.array_equal(np.asarray(points.get_offsets()), np.column_stack([data.y_obs, data.y_cal]))
+    assert np.array_equal(np.asarray(points.get_array()), data.p_biased)
+
+
+def test_large_tables_are_thinned(example):
+    points = plots.content(example(n=10_000)).collections[0]
+    assert len(np.asarray(points.get_offsets())) == plots.MAX_POINTS
+
+
+def test_who_shows_the_shares(example):
+    data = example()
+    ax = plots.who(data)
+    dots = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
+    assert sorted(dots) == pytest.approx(sorted(row.share for row in shares(data)))
+    assert any("wildfire" in text for text in texts(ax))
+
+
+def test_who_keeps_the_columns_that_matter(example):
+    rng = np.random.default_rng(3)
+    idle = [EnvironmentColumn(f"idle_{i}", rng.integers(0, 2, 400).astype(float)) for i in range(9)]
+    telling = EnvironmentColumn("telling", (example().p_biased > 0.5).astype(float))
+    ax = plots.who(example(environment=(*idle, telling)))
+    assert "telling" in texts(ax)
+    assert (
+        len([text for text in texts(ax) if text == "telling" or text.startswith("idle_")])
+        == plots.MAX_COLUMNS
+    )
+
+
+def test_an_estimator_without_an_answer_says_so(example):
+    assert "no estimate" in texts(plots.estimates(example()))
+
+
+def test_infinite_ends_do_not_break_the_picture(example):
+    row = EstimateRow("match", 2.0, float("nan"), float("-inf"), float("inf"))
+    plots.estimates(example(estimate=row, estimates=(row,))).figure.canvas.draw()
+
+
+def test_names_are_text_and_never_formulas(example):
+    ax = plots.calibrated(example(outcome=r"$\frac{1}{$"))
+    ax.figure.canvas.draw()
+    assert r"\$\frac{1}{\$" in ax.get_xlabel()
+
+
+def test_drawing_leaves_pyplot_alone():
+    code = "import sys, proxycal.report.plots; print('matplotlib.pyplot' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def _rgba(colour):
+    from matplotlib.colors import to_rgba
+
+    return to_rgba(colour)
