@@ -322,7 +322,9 @@ def test_truncated_edited_missing_and_linked_files_are_named(run_folder, name):
     middle = len(whole) // 2
     for content in (b"", whole[:middle], whole[:middle] + b"#" + whole[middle + 1 :]):
         path.write_bytes(content)
-        with pytest.raises(StoreError, match=rf"damaged: {name} .*; restore it|not a run folder"):
+        # An edited manifest may still be one; then it is the first file that does not fit it that is named.
+        named = name if name != "manifest.json" else ""
+        with pytest.raises(StoreError, match=rf"damaged: {named}.*; restore it"):
             load_run(run_folder)
     path.unlink()
     with pytest.raises(StoreError, match=rf"{name}"):
