@@ -186,10 +186,10 @@ def code_from_dict(state: Any) -> Code:
             sound = kind == "number" and _is_sound(made)
         sound = sound and isinstance(made.name, str)
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"the stored encoder cannot be read ({error!r}): save the model again") from error
+        raise StoreError(f"the stored encoder cannot be read ({error!r}): fit and save again") from error
     if not sound:
         raise StoreError(
-            f"the stored encoder has a damaged entry for column {shown(made.name)}: save the model again"
+            f"the stored encoder has a damaged entry for column {shown(made.name)}: fit and save again"
         )
     return made
 

@@ -124,8 +124,8 @@ def code_hashables(series: pd.Series, name: str) -> tuple[NDArray[np.int64], lis
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:
-    if isinstance(value, numbers.Real) and math.isfinite(value):
-        return 0, float(value), ""
+    if isinstance(value, numbers.Real):
+        return 0, _float(value), repr(value)
     return 1, 0.0, f"{type(value).__name__} {value!r}"
 
 
@@ -194,7 +194,7 @@ def _float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond 1e308 is as unusable as infinity, and is reported as such
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _codes(
@@ -215,8 +215,8 @@ def _text(value: Any) -> str:
         return str(bool(value))
     if isinstance(value, str | numbers.Integral):
         return str(value)
-    if isinstance(value, numbers.Real | Decimal) and math.isfinite(value):
-        number = float(value)
+    if isinstance(value, numbers.Real | Decimal):
+        number = _float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
 

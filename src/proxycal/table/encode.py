@@ -16,6 +16,7 @@ from proxycal.table.require import (
     ReadTable,
     outcome_of,
     read_table,
+    refuse_empty,
     require_read,
     rows_kept,
     truth_of,
@@ -102,6 +103,7 @@ class Encoder:
     def fit(cls, frame: Any, roles: Roles, missing: Missing = "raise") -> Encoder:
         """Learn the translation from these rows alone; raises what `require` raises."""
         table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+        refuse_empty(table, roles)
         kept = rows_kept(table, roles, missing)
         require_read(table, roles, kept)
         weights = weights_of(table, roles)[kept]
@@ -208,9 +210,7 @@ class Encoder:
             ] or not codes:
                 raise StoreError("the stored encoder does not belong to the stored roles: fit and save again")
         if made.missing not in get_args(Missing):
-            raise StoreError(
-                f"the stored encoder has an unknown rule for missing values, {shown(made.missing)}"
-            )
+            raise StoreError(f"the stored encoder has missing={shown(made.missing)}: fit and save again")
         return made
 
     def _read(self, frame: Any, outcome: bool, design: bool) -> ReadTable:
@@ -218,7 +218,10 @@ class Encoder:
         wanted = [code.name for code in (*self.proxies, *self.environment)]
         if outcome:
             wanted.insert(0, self.roles.outcome)
-        optional = (self.roles.weights, self.roles.cluster, self.roles.truth) if design else ()
+        # Constant columns are not encoded, but their gaps counted at `fit` and must count here in the same way.
+        optional: list[str | None] = [*self.dropped]
+        if design:
+            optional += [self.roles.weights, self.roles.cluster, self.roles.truth]
         wanted += [name for name in optional if name is not None and name in have]
         return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
 

@@ -58,6 +58,7 @@ def require(frame: Any, roles: Roles, missing: Missing = "raise") -> None:
     proxycal.errors.TableError: column 'e' holds 1 missing value, at row 0: pass missing='drop' or 'impute'
     """
     table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+    refuse_empty(table, roles)
     require_read(table, roles, rows_kept(table, roles, missing))
 
 
@@ -90,11 +91,6 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
     covariates = [name for name in (*roles.proxies, *roles.environment) if name in table.columns]
     measured = [roles.outcome, *covariates] if outcome else covariates
     gaps = [name for name in measured if table.columns[name].missing.any()]
-    empty = [name for name in gaps if table.columns[name].missing.all()]
-    if empty:
-        raise TableError(
-            f"{columns_named(empty)} without a single value: remove it from the roles or fill it"
-        )
     if missing == "raise" and gaps:
         more = f" (so do {columns_named(gaps[1:])})" if len(gaps) > 1 else ""
         raise TableError(f"{_gap(table, gaps[0])}{more}: pass missing='drop' or 'impute'")
@@ -113,6 +109,16 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
             "leave that column out or pass missing='impute'"
         )
     return np.asarray(kept)
+
+
+def refuse_empty(table: ReadTable, roles: Roles) -> None:
+    """Raise where a column to learn from holds no value at all."""
+    names = (roles.outcome, *roles.proxies, *roles.environment)
+    empty = [name for name in names if table.columns[name].missing.all()]
+    if empty:
+        raise TableError(
+            f"{columns_named(empty)} without a single value: fill it or remove it from the roles"
+        )
 
 
 def refuse_infinite(table: ReadTable) -> None:

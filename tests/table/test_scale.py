@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from proxycal.table.scale import centre_and_spread, exponent_of, shrink, varies, weighted_median
+
+
+def test_centre_and_spread_equal_numpy() -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, 999)
+    centre, spread = centre_and_spread(x, np.ones(999))
+    assert centre == pytest.approx(x.mean(), rel=1e-14)
+    assert spread == pytest.approx(x.std(), rel=1e-14)
+
+
+def test_integer_weights_equal_repeated_rows() -> None:
+    rng = np.random.default_rng(1)
+    x, w = rng.uniform(-1, 1, 200), rng.integers(1, 5, 200)
+    again = np.repeat(x, w)
+    weighted = centre_and_spread(x, w.astype(float))
+    assert weighted == pytest.approx(centre_and_spread(again, np.ones(len(again))), rel=1e-13)
+    assert weighted_median(x, w.astype(float)) == np.median(again)
+
+
+def test_the_order_of_rows_changes_no_bit() -> None:
+    rng = np.random.default_rng(2)
+    x, w = rng.uniform(-1, 1, 5000), rng.uniform(0.1, 3, 5000)
+    turn = rng.permutation(5000)
+    assert centre_and_spread(x, w) == centre_and_spread(x[turn], w[turn])
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 1.0])
+def test_no_size_overflows_or_vanishes(size: float) -> None:
+    x = np.array([1.0, 2.0, 4.0]) * size
+    small = shrink(x, exponent_of(x))
+    assert 0.5 <= np.max(np.abs(small)) <= 1
+    assert small / small[0] == pytest.approx([1, 2, 4])
+    assert centre_and_spread(small, np.full(3, 1e300))[1] > 0.1
+
+
+def test_varies_tells_rounding_from_variation() -> None:
+    assert not varies(np.full(10, 1e300))
+    assert not varies(np.array([0.1 + 0.2, 0.3] * 5))
+    assert not varies(np.array([]))
+    assert varies(np.array([1e9, 1e9 + 1]))
+    assert varies(np.array([0.0, 5e-324]))
