@@ -85,7 +85,7 @@ def demo(
     elif not quiet:
         console.say(f"JOBS, {len(sim.table)} rows, with a known bias injected into {sim.roles.outcome}", "")
         console.show(model)
-        console.say("", *job.lines(compared, model.verdict_), "", f"run folder  {out}", f"report      {page}")
+        console.say("", *job.lines(compared, model.verdict_), "", f"run folder: {out}", f"report:     {page}")
 
 
 @app.command()
@@ -166,7 +166,7 @@ def fit(
         console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
     elif not quiet:
         console.show(model)
-        console.say("", f"report  {page}")
+        console.say("", f"report: {page}")
         console.say_next(console.shell("proxycal", "calibrate", folder, table, "--out", "calibrated.csv"))
 
 
@@ -221,7 +221,7 @@ def report(
     if json_output:
         console.print_json({"report": str(target)})
     elif not quiet:
-        console.say(f"report  {target}")
+        console.say(f"report: {target}")
 
 
 @app.command()
@@ -285,7 +285,7 @@ def simulate(
         facts = {"table": str(out), "truth": str(truth), "rows": n}
         console.print_json({**facts, "roles": sim.roles.to_dict()})
     elif not quiet:
-        console.say(f"table  {out}", f"truth  {truth}")
+        console.say(f"table:  {out}", f"truth:  {truth}")
         console.say_next(console.fit_command(out, sim.roles, direction))
 
 

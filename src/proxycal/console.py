@@ -40,6 +40,13 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
 
 def check_writable(folder: Path) -> None:
     """Find out before a long fit, not after it, that its run folder cannot be written."""
+    from proxycal.store import MANIFEST
+
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        other = min(entry.name for entry in folder.iterdir())
+        raise StoreError(
+            f"'{folder}' holds other files ('{other}'): choose a new or empty folder for the run"
+        )
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -88,7 +95,7 @@ def say(*lines: str) -> None:
 
 def say_next(command: str) -> None:
     """The command that follows."""
-    print(f"next    {command}")
+    print(f"\nnext:   {command}")
 
 
 def complain(text: str) -> None:

@@ -181,18 +181,8 @@ def draw(kind: str, data: ReportData, ax: Axes | None = None) -> Axes:
 def _cloud(ax: Axes, data: ReportData, x: np.ndarray, y: np.ndarray) -> None:
     keep = np.linspace(0, data.n - 1, min(data.n, MAX_POINTS)).astype(int)
     scale = ScalarMappable(Normalize(0.0, 1.0), BY_PROBABILITY)
-    p = data.p_biased[keep]
-    ax.scatter(
-        x[keep],
-        y[keep],
-        c=p,
-        cmap=scale.cmap,
-        norm=scale.norm,
-        s=12,
-        alpha=0.75,
-        linewidths=0,
-        rasterized=True,
-    )
+    colours = scale.to_rgba(data.p_biased[keep])
+    ax.scatter(x[keep], y[keep], c=colours, s=12, alpha=0.75, linewidths=0, rasterized=True)
     both = np.concatenate([x[keep], y[keep]])
     ends = [float(np.min(both)), float(np.max(both))]
     ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle=":")

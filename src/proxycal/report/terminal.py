@@ -54,15 +54,16 @@ def estimate_table(estimates: Sequence[EstimateRow], main: str, level: float) ->
 
 
 def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:
-    """Those to act on with their remedies; the others only as a count, unless `every`."""
+    """Those to act on with their remedies; the others in one line each if `every`, else only counted."""
     fine = sum(finding.ok for finding in findings)
     console.print()
     console.print(f"findings: {fine} fine, {len(findings) - fine} to look at")
     for finding in findings:
-        if finding.ok and not every:
+        if finding.ok:
+            if every:
+                console.print(Text("  ok  ", style="green") + Text(f"{finding.question} {finding.reading}"))
             continue
-        mark = Text("  ok " if finding.ok else "   ! ", style="green" if finding.ok else "bold red")
-        console.print(mark + Text(f"{finding.question} {finding.statistic}"))
-        console.print(f"     {finding.reading}")
-        if not finding.ok and finding.remedy:
-            console.print(f"     -> {finding.remedy}")
+        console.print(Text("   !  ", style="bold red") + Text(f"{finding.question} {finding.statistic}"))
+        console.print(f"      {finding.reading}")
+        if finding.remedy:
+            console.print(f"      -> {finding.remedy}")
