@@ -55,8 +55,8 @@ def main() -> None:
             name: np.mean([one[name] for one in runs]) for name in ("accuracy", "ratio", "covered", "seconds")
         }
         print(
-            f"{alpha:5g}  {found.mean():8.3f} ({found.std():.3f})  {means['accuracy']:9.1%}  {means['ratio']:18.2f}"
-            f"  {means['covered']:7.0%}  {means['seconds']:7.1f}  {verdicts}"
+            f"{alpha:5g}  {found.mean():8.3f} ({found.std():.3f})  {means['accuracy']:9.1%}"
+            f"  {means['ratio']:18.2f}  {means['covered']:7.0%}  {means['seconds']:7.1f}  {verdicts}"
         )
 
 
