@@ -1,0 +1,85 @@
+"""Content and gate features: which columns, linear or splined, made orthonormal on the training rows.
+
+Orthonormal columns make the fit invariant to any affine map of the inputs, keep every Gram matrix well
+conditioned, and drop collinear columns without a word being needed about which of them "caused" it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.preprocessing import SplineTransformer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+N_KNOTS = 4
+# A column is splined only where it has enough distinct values to show a curve.
+MIN_DISTINCT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Columns -> orthonormal features, with an intercept first.
+
+    knots: per input column its spline knots, or None where it enters linearly; centre (m,) and
+    rotate (m, k): features = [1, (columns - centre) @ rotate], weighted mean 0 and covariance I.
+    """
+
+    knots: tuple[tuple[float, ...] | None, ...]
+    centre: Array
+    rotate: Array
+
+    def __call__(self, columns: Array) -> Array:
+        """Features of new rows, (n, 1 + k)."""
+        expanded = _expand(columns, self.knots)
+        return np.column_stack([np.ones(len(columns)), (expanded - self.centre) @ self.rotate])
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """JSON values and arrays that rebuild it."""
+        return {"knots": [k and list(k) for k in self.knots]}, {"centre": self.centre, "rotate": self.rotate}
+
+    @classmethod
+    def from_state(cls, json: dict[str, Any], arrays: dict[str, Array]) -> Basis:
+        """The inverse of `state`."""
+        knots = tuple(None if k is None else tuple(k) for k in json["knots"])
+        return cls(knots, arrays["centre"], arrays["rotate"])
+
+
+def spline_knots(column: Array) -> tuple[float, ...] | None:
+    """Knots at quantiles, or None where the column is too coarse for a curve."""
+    if len(np.unique(column[:5000])) < MIN_DISTINCT and len(np.unique(column)) < MIN_DISTINCT:
+        return None
+    knots = np.unique(np.quantile(column, np.linspace(0.0, 1.0, N_KNOTS)))
+    return tuple(knots.tolist()) if len(knots) == N_KNOTS else None
+
+
+def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Basis:
+    """Orthonormal features of the columns, the flagged ones as cubic splines with linear tails."""
+    knots = tuple(spline_knots(c) if s else None for c, s in zip(columns.T, splined, strict=True))
+    expanded = _expand(columns, knots)
+    share = weights / weights.sum()
+    centre = share @ expanded
+    centred = expanded - centre
+    scale = np.sqrt(share @ centred**2)
+    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = np.inf
+    values, vectors = np.linalg.eigh((centred / scale).T @ ((centred / scale) * share[:, None]))
+    keep = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
+    return Basis(knots, centre, (vectors[:, keep] / np.sqrt(values[keep])) / scale[:, None])
+
+
+def _expand(columns: Array, knots: tuple[tuple[float, ...] | None, ...]) -> Array:
+    parts = [
+        column[:, None] if k is None else _spline(column, k) for column, k in zip(columns.T, knots, strict=True)
+    ]
+    return np.hstack(parts) if parts else np.empty((len(columns), 0))
+
+
+def _spline(column: Array, knots: tuple[float, ...]) -> Array:
+    grid = np.asarray(knots)[:, None]
+    spline = SplineTransformer(degree=3, knots=grid, extrapolation="linear", include_bias=False)
+    return np.asarray(spline.fit(grid).transform(column[:, None]))

@@ -1,0 +1,252 @@
+"""Scores, observed information and the sandwich: how uncertain a fitted mixture is.
+
+For a class c = (A, j) of a row the complete-data score is s_c and its Hessian H_c. With posterior weights r_c
+the row's observed score and Hessian are (Louis 1982)
+
+    s = sum_c r_c s_c,      H = sum_c r_c (H_c + s_c s_c') - s s'
+
+All of s_c, H_c are products of the row's designs: d_c for the mean (x in the block of component j, and A*D)
+and k_c for the log sd (the component's indicator, and G).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.bias.em import mean_map
+from proxycal.bias.mixture import RIDGE, Params, Rows, Shape, posterior
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each block stands in the full parameter vector of one model.
+
+    mean: J*p betas then L shifts; scale: J log sds then q-1 slopes; weight: (J-1) blocks; gate; noise.
+    """
+
+    mean: slice
+    shift: slice
+    scale: slice
+    weight: slice
+    gate: slice
+    noise: slice
+    size: int
+
+    @classmethod
+    def of(cls, shape: Shape, p: int, q: int, L: int, validated: bool) -> Layout:
+        """The layout of a shape."""
+        widths = [
+            shape.J * p,
+            L if shape.shift else 0,
+            shape.J + (q - 1 if shape.scale == "environment" else 0),
+            (shape.J - 1) * (p if shape.weights == "content" else 1),
+            (q if shape.gate == "environment" else 1) if shape.shift else 0,
+            1 if shape.shift and validated else 0,
+        ]
+        ends = np.cumsum([0, *widths])
+        parts = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return cls(*parts, size=int(ends[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """score (m,) sum; hessian (m,m) of the log likelihood; meat (m,m): summed outer products of scores."""
+
+    layout: Layout
+    score: Array
+    hessian: Array
+    meat: Array
+
+
+def information(
+    params: Params, chunks: Sequence[Rows], shape: Shape, clusters: Sequence[NDArray[np.intp]] | None = None
+) -> Information:
+    """Sums over all rows for one model (B = 1); with clusters, scores are summed within them first."""
+    rows = chunks[0]
+    p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
+    layout = Layout.of(shape, p, q, L, rows.gap is not None)
+    m = layout.size
+    score, hessian, meat = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    by_cluster = None
+    if clusters is not None:
+        by_cluster = np.zeros((max(int(c.max()) for c in clusters) + 1, m))
+    for k, chunk in enumerate(chunks):
+        scores, chunk_hessian = _chunk(params, chunk, shape, layout)
+        weighted = scores * chunk.weights[:, None]
+        score += weighted.sum(axis=0)
+        hessian += chunk_hessian
+        if by_cluster is not None and clusters is not None:
+            np.add.at(by_cluster, clusters[k], weighted)
+        else:
+            meat += scores.T @ weighted
+    if by_cluster is not None:
+        meat = by_cluster.T @ by_cluster
+    return Information(layout, score, hessian, meat)
+
+
+def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Array, Array]:
+    """Per-row observed scores (n,m) and the summed Hessian (m,m) of one chunk."""
+    post = posterior(params, rows, shape)
+    n, p = rows.X.shape
+    W = rows.weights
+    scores = np.zeros((n, layout.size))
+    hessian = np.zeros((layout.size, layout.size))
+    w = np.broadcast_to(np.exp(post.log_w[0]), (shape.J, n))
+    features = rows.X if shape.weights == "content" else rows.X[:, :1]
+    gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
+    for a in (0, 1) if shape.shift else (0,):
+        for j in range(shape.J):
+            r = (post.r1 if a else post.r0)[0, j] * W  # type: ignore[index]
+            s, mean, scale, rho, kappa, inv_var = _class(params, rows, shape, layout, post, a, j)
+            s[:, layout.weight] = _weight_score(w, features, j)
+            if shape.shift:
+                s[:, layout.gate] = (a - post.pi[0])[:, None] * gate  # type: ignore[index]
+            scores += s * (r / W)[:, None]
+            hessian += s.T @ (s * r[:, None])
+            block_m, block_s = slice(0, layout.shift.stop), layout.scale
+            hessian[block_m, block_m] -= mean.T @ (mean * (r * inv_var)[:, None])
+            cross = 2.0 * mean.T @ (scale * (r * rho)[:, None])
+            hessian[block_m, block_s] -= cross
+            hessian[block_s, block_m] -= cross.T
+            hessian[block_s, block_s] -= 2.0 * scale.T @ (scale * (r * kappa)[:, None])
+            if rows.gap is not None and a:
+                hessian += _gap_hessian(params, rows, layout, post.shift[0], r)  # type: ignore[index]
+    if rows.gap is not None and shape.shift:
+        known = np.isfinite(rows.gap)
+        square = (rows.gap[known] * np.exp(-params.log_noise[0, 0])) ** 2  # type: ignore[index]
+        unbiased = 1.0 - post.p_biased[0, known]  # type: ignore[index]
+        hessian[layout.noise, layout.noise] -= 2.0 * np.sum(W[known] * unbiased * square)
+    hessian -= scores.T @ (scores * W[:, None])
+    for k in range(shape.J - 1):
+        for m in range(shape.J - 1):
+            curvature = w[k + 1] * ((k == m) - w[m + 1]) * W
+            width = features.shape[1]
+            at = layout.weight.start
+            part = (slice(at + k * width, at + (k + 1) * width), slice(at + m * width, at + (m + 1) * width))
+            hessian[part] -= features.T @ (features * curvature[:, None])
+    if shape.shift:
+        pi = post.pi[0]  # type: ignore[index]
+        hessian[layout.gate, layout.gate] -= gate.T @ (gate * (pi * (1.0 - pi) * W)[:, None])
+    return scores, hessian
+
+
+def _class(
+    params: Params, rows: Rows, shape: Shape, layout: Layout, post: object, a: int, j: int
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Score of class (a, j) so far (mean, scale, noise blocks), its designs, and rho, kappa, 1/variance."""
+    n, p = rows.X.shape
+    residual = post.residual[0, j]  # type: ignore[attr-defined]
+    inv_var = np.full(n, np.exp(-2.0 * params.log_sigma[0, j]))
+    if post.precision is not None:  # type: ignore[attr-defined]
+        inv_var = inv_var * post.precision[0]  # type: ignore[attr-defined]
+    known = np.zeros(n, dtype=bool) if rows.gap is None else np.isfinite(rows.gap)
+    mean = np.zeros((n, layout.shift.stop))
+    mean[:, j * p : (j + 1) * p] = rows.X
+    if a:
+        shift = post.shift[0]  # type: ignore[attr-defined]
+        residual = np.where(known, residual, residual - shift)
+        mean[:, layout.shift] = np.where(known[:, None], 0.0, rows.D)
+    scale = np.zeros((n, layout.scale.stop - layout.scale.start))
+    scale[:, j] = 1.0
+    if shape.scale == "environment":
+        scale[:, shape.J :] = rows.G[:, 1:]
+    rho, kappa = residual * inv_var, residual * residual * inv_var
+    s = np.zeros((n, layout.size))
+    s[:, : layout.shift.stop] = rho[:, None] * mean
+    s[:, layout.scale] = (kappa - 1.0)[:, None] * scale
+    if rows.gap is not None and shape.shift:
+        inv_noise = np.exp(-2.0 * params.log_noise[0, 0])  # type: ignore[index]
+        left = np.where(known, rows.gap - (post.shift[0] if a else 0.0), 0.0)  # type: ignore[attr-defined]
+        s[:, layout.noise] = np.where(known, left**2 * inv_noise - 1.0, 0.0)[:, None]
+        if a:
+            s[:, layout.shift] += (left * inv_noise)[:, None] * rows.D * known[:, None]
+    return s, mean, scale, rho, kappa, inv_var
+
+
+def _gap_hessian(params: Params, rows: Rows, layout: Layout, shift: Array, r: Array) -> Array:
+    """The validated rows' own Hessian in (shift, log noise) when they are biased."""
+    known = np.isfinite(rows.gap)  # type: ignore[arg-type]
+    inv_noise = np.exp(-2.0 * params.log_noise[0, 0])  # type: ignore[index]
+    D, left, r = rows.D[known], (rows.gap - shift)[known], r[known]  # type: ignore[operator]
+    out = np.zeros((layout.size, layout.size))
+    out[layout.shift, layout.shift] = -inv_noise * D.T @ (D * r[:, None])
+    cross = -2.0 * inv_noise * (D.T @ (left * r))
+    out[layout.shift, layout.noise] = cross[:, None]
+    out[layout.noise, layout.shift] = cross[None]
+    out[layout.noise, layout.noise] = -2.0 * inv_noise * np.sum(r * left**2)
+    return out
+
+
+def _weight_score(w: Array, features: Array, j: int) -> Array:
+    """(1{k=j} - w_k(x)) x for the components k > 0, (n, (J-1)*width)."""
+    parts = [((k == j) - w[k])[:, None] * features for k in range(1, len(w))]
+    return np.hstack(parts) if parts else np.empty((len(features), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Sandwich:
+    """Covariance of the free parameters, and what it says of the shift.
+
+    shift_cov (L,L) of the shift coefficients; gate_cov (q,q); decrement: Newton decrement, how much log
+    likelihood is left to gain; definite: whether this is a maximum at all.
+    """
+
+    shift_cov: Array
+    gate_cov: Array
+    naive_shift_cov: Array
+    decrement: float
+    definite: bool
+
+
+def sandwich(params: Params, info: Information, shape: Shape, floor: float, n: float) -> Sandwich:
+    """H^-1 M H^-1 in the free parameters (shared slopes, atoms, widths at the floor are not free)."""
+    layout = info.layout
+    p = params.beta.shape[2]
+    free = np.eye(layout.size)
+    tied = mean_map(shape, p)
+    keep = np.ones(layout.size, dtype=bool)
+    keep[layout.mean] = False
+    at_floor = params.log_sigma[0] <= np.log(floor) + 1e-6
+    keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
+    to_full = np.hstack([np.vstack([tied, np.zeros((layout.size - tied.shape[0], tied.shape[1]))]), free[:, keep]])
+    ridge = np.zeros(layout.size)
+    width = p if shape.weights == "content" else 1
+    ridge[layout.weight] = np.tile(np.r_[0.0, np.full(width - 1, RIDGE)], shape.J - 1)
+    if shape.shift and shape.gate == "environment":
+        ridge[layout.gate] = np.r_[0.0, np.full(layout.gate.stop - layout.gate.start - 1, RIDGE)]
+    theta = _full_vector(params, shape, layout)
+    bread = to_full.T @ (np.diag(ridge) - info.hessian) @ to_full
+    score = to_full.T @ (info.score - ridge * theta)
+    values, vectors = np.linalg.eigh(bread)
+    definite = bool(values.min() > 0.0)
+    inverse = (vectors / np.maximum(values, 1e-10 * values.max())) @ vectors.T
+    correction = n / max(n - to_full.shape[1], 1.0)
+    cov = to_full @ inverse @ (to_full.T @ info.meat @ to_full) @ inverse @ to_full.T * correction
+    naive = to_full @ inverse @ to_full.T
+    return Sandwich(
+        cov[layout.shift, layout.shift],
+        cov[layout.gate, layout.gate],
+        naive[layout.shift, layout.shift],
+        float(score @ inverse @ score),
+        definite,
+    )
+
+
+def _full_vector(params: Params, shape: Shape, layout: Layout) -> Array:
+    """One model's parameters in the order of the layout (only the penalised blocks matter)."""
+    theta = np.zeros(layout.size)
+    width = params.omega.shape[2] if shape.weights == "content" else 1
+    theta[layout.weight] = params.omega[0, 1:, :width].ravel()
+    if params.gamma is not None:
+        theta[layout.gate] = params.gamma[0, : layout.gate.stop - layout.gate.start]
+    return theta

@@ -1,0 +1,284 @@
+"""The gated shift mixture, and EM for many of them at once.
+
+    A ~ Bernoulli(pi(E)),  pi(E) = logistic(G gamma)
+    j ~ w_j(x)             constant, or softmax in the content features x
+    y - shift*A | j ~ N(x' beta_j, (sigma_j * exp(H h))^2),   shift = D a
+
+G are the gate features of E, D says how the shift may vary (a column of ones: one alpha; one-hot
+levels: alpha by group). Without a shift this is the null model f(y|x) of the same shape.
+
+Every array has a leading axis of B models: starts, shapes and bootstrap replicates are one batch.
+All sums over rows are matrix products with column products that are formed once (`Rows`), so a chunk of
+rows costs one pass, and the statistics of chunks add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Prior precision of every gate and weight coefficient but the intercept, in units of one standardised
+# column: a N(0, 5^2) prior, so that perfectly separated groups keep a finite gate.
+RIDGE = 1.0 / 25.0
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a model may look like: the number of components and what each may depend on.
+
+    means    "own" slopes per component, "shared" slopes with own intercepts, or "atom": own slopes but
+             the last component is constant in x (zero losses, zero earnings)
+    weights  "constant" or "content": w_j a softmax in x
+    scale    "constant" or "environment": log sd linear in E
+    shift    whether the bias is in the model at all
+    gate     "environment": pi follows E; "constant": the shift is there but E does not say for whom, which
+             nobody can tell from a residual with two humps, so it counts as a model without bias
+    """
+
+    J: int
+    means: str = "own"
+    weights: str = "constant"
+    scale: str = "constant"
+    shift: bool = False
+    gate: str = "environment"
+
+    @property
+    def claims_bias(self) -> bool:
+        """Whether this model says that reporters shift the outcome."""
+        return self.shift and self.gate == "environment"
+
+    def size(self, p: int, q: int, levels: int) -> int:
+        """Number of free parameters with p content columns, q gate columns and `levels` shift columns."""
+        means = {"own": self.J * p, "shared": p - 1 + self.J, "atom": (self.J - 1) * p + 1}[self.means]
+        weights = (self.J - 1) * (p if self.weights == "content" else 1)
+        scale = self.J + (q - 1 if self.scale == "environment" else 0)
+        gate = q if self.gate == "environment" else 1
+        return means + weights + scale + (levels + gate if self.shift else 0)
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and findings."""
+        words = [f"J={self.J}"]
+        if self.J > 1:
+            words += [f"{self.means} slopes" if self.means != "atom" else "one atom"]
+            words += ["weights by content"] if self.weights == "content" else []
+        words += ["sd by environment"] if self.scale == "environment" else []
+        words += ["shift without gate"] if self.shift and self.gate == "constant" else []
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A chunk of rows, and the column products that the sums need, formed on first use.
+
+    y (n,); X (n,p) content features, first column 1; G (n,q) gate features, first column 1; D (n,L) shift
+    features; weights (n,) or, for a bootstrap, (B,n); gap (n,) or None: y_obs - y_true where validated, else
+    NaN (there y holds the truth itself).
+    """
+
+    y: Array
+    X: Array
+    G: Array
+    D: Array
+    weights: Array
+    gap: Array | None = None
+
+    @cached_property
+    def XX(self) -> Array:
+        """Products of every pair of content columns, packed: (n, p(p+1)/2)."""
+        return _packed_products(self.X)
+
+    @cached_property
+    def GG(self) -> Array:
+        """Products of every pair of gate columns, packed: (n, q(q+1)/2)."""
+        return _packed_products(self.G)
+
+    @cached_property
+    def XY(self) -> Array:
+        """Content columns times y, and y squared: (n, p+1)."""
+        return np.column_stack([self.X * self.y[:, None], self.y * self.y])
+
+    @cached_property
+    def DX(self) -> Array:
+        """Shift columns times content columns, and times y: (n, p*L + L)."""
+        outer = (self.X[:, :, None] * self.D[:, None, :]).reshape(len(self.y), -1)
+        return np.column_stack([outer, self.D * self.y[:, None]])
+
+    @cached_property
+    def DD(self) -> Array:
+        """Products of every pair of shift columns: (n, L*L)."""
+        return (self.D[:, :, None] * self.D[:, None, :]).reshape(len(self.y), -1)
+
+    @cached_property
+    def gram(self) -> Array:
+        """X'WX, (1,p,p), or (B,p,p) with weights by replicate."""
+        if self.weights.ndim == 2:
+            return unpack(self.weights @ self.XX, self.X.shape[1])
+        return (self.X.T @ (self.X * self.weights[:, None]))[None]
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """B models of one J, all with or all without a shift.
+
+    beta (B,J,p); log_sigma (B,J); omega (B,J,p) softmax coefficients, row 0 fixed at zero; scale (B,q)
+    log-sd slopes in G, first column zero; a (B,L) and gamma (B,q), or None without a shift; log_noise
+    (B,1): log sd of y_obs - y_true - shift*A, or None where no row is validated.
+    """
+
+    beta: Array
+    log_sigma: Array
+    omega: Array
+    scale: Array
+    a: Array | None = None
+    gamma: Array | None = None
+    log_noise: Array | None = None
+
+    @property
+    def size(self) -> int:
+        """B."""
+        return len(self.beta)
+
+    def take(self, index: NDArray[np.intp] | slice) -> Params:
+        """A part of the batch."""
+        return Params(*[None if v is None else v[index] for v in self._fields()])
+
+    @staticmethod
+    def stack(parts: Iterable[Params]) -> Params:
+        """Several batches as one."""
+        columns = zip(*[p._fields() for p in parts], strict=True)
+        return Params(*[None if c[0] is None else np.concatenate(c) for c in columns])
+
+    def _fields(self) -> tuple[Array | None, ...]:
+        return (self.beta, self.log_sigma, self.omega, self.scale, self.a, self.gamma, self.log_noise)
+
+    def flat(self) -> Array:
+        """All parameters of each model in one row, (B, m)."""
+        return np.concatenate([v.reshape(self.size, -1) for v in self._fields() if v is not None], axis=1)
+
+    def unflat(self, theta: Array) -> Params:
+        """The inverse of `flat`, with this batch's layout."""
+        parts, start = [], 0
+        for v in self._fields():
+            if v is None:
+                parts.append(None)
+                continue
+            width = int(np.prod(v.shape[1:]))
+            parts.append(theta[:, start : start + width].reshape(len(theta), *v.shape[1:]))
+            start += width
+        return Params(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """What the rows say under given parameters.
+
+    loglik (B,n) per row; r0, r1 (B,J,n): P(A=0, j | row), P(A=1, j | row) (r1 None without a shift);
+    pi, p_biased (B,n) or None; precision (B,n) or None: exp(-2 H h) where the sd depends on E;
+    residual (B,J,n): y - x' beta_j; shift (B,n) or None; log_w (B,J,n), or (B,J,1) if constant in x.
+    """
+
+    loglik: Array
+    r0: Array
+    r1: Array | None
+    pi: Array | None
+    p_biased: Array | None
+    precision: Array | None
+    residual: Array
+    shift: Array | None
+    log_w: Array
+
+
+def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
+    """P(A, j | y, x, E) in closed form, by Bayes. The batch shares `shape` but for its means."""
+    B, J, n = *params.beta.shape[:2], len(rows.y)
+    residual = params.beta @ rows.X.T
+    np.subtract(rows.y, residual, out=residual)
+    log_w = log_softmax(params.omega @ rows.X.T if shape.weights == "content" else params.omega[:, :, :1])
+    constant = log_w - params.log_sigma[:, :, None] - 0.5 * LOG_2PI
+    root = np.exp(-params.log_sigma)[:, :, None] * np.sqrt(0.5)
+    precision = None
+    if shape.scale == "environment":
+        log_scale = params.scale @ rows.G.T
+        precision = np.exp(-2.0 * log_scale)
+        root = root * np.exp(-log_scale)[:, None]
+        constant = constant - log_scale[:, None]
+    # One buffer for all classes (A=0, j), (A=1, j): this is where a fit spends its time.
+    joint = np.empty((B, 2 * J if shape.shift else J, n))
+    _log_density(residual, root, constant, out=joint[:, :J])
+    if params.a is None or params.gamma is None:
+        return Posterior(_normalise(joint), joint, None, None, None, precision, residual, None, log_w)
+    shift = params.a @ rows.D.T
+    _log_density(residual - shift[:, None], root, constant, out=joint[:, J:])
+    logit = params.gamma @ rows.G.T
+    pi = expit(logit)
+    log_pi = log_expit(logit)
+    log_not = log_pi - logit
+    if rows.gap is not None and params.log_noise is not None:
+        # A validated row shows its content and its bias apart: y holds the truth, gap = shift*A + noise.
+        known = np.isfinite(rows.gap)
+        gap = rows.gap[known]
+        inv_noise = np.exp(-params.log_noise)
+        joint[:, J:, known] = joint[:, :J, known]
+        log_not[:, known] -= 0.5 * (inv_noise * gap) ** 2 + params.log_noise
+        log_pi[:, known] -= 0.5 * (inv_noise * (gap - shift[:, known])) ** 2 + params.log_noise
+    joint[:, :J] += log_not[:, None]
+    joint[:, J:] += log_pi[:, None]
+    loglik = _normalise(joint)
+    r1 = joint[:, J:]
+    p_biased = r1[:, 0] if J == 1 else r1.sum(axis=1)
+    return Posterior(loglik, joint[:, :J], r1, pi, p_biased, precision, residual, shift, log_w)
+
+
+def log_softmax(x: Array) -> Array:
+    """Over axis 1. (scipy's own spends longer on its checks than on arrays of this size.)"""
+    x = x - x.max(axis=1, keepdims=True)
+    return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
+
+
+def _log_density(residual: Array, root: Array, constant: Array, out: Array) -> None:
+    np.multiply(residual, root, out=out)
+    np.multiply(out, out, out=out)
+    np.subtract(constant, out, out=out)
+
+
+def _normalise(joint: Array) -> Array:
+    """log sum_c exp over classes c (axis 1); `joint` becomes the posterior in place."""
+    top = joint.max(axis=1)
+    joint -= top[:, None]
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=1)
+    joint /= total[:, None]
+    return np.asarray(np.log(total) + top)
+
+
+def _packed_products(X: Array) -> Array:
+    """The products of every pair of columns, upper triangle only: (n, p(p+1)/2)."""
+    rows, cols = _triangle(X.shape[1])
+    return X[:, rows] * X[:, cols]
+
+
+@cache
+def _triangle(p: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.triu_indices(p)
+
+
+def unpack(packed: Array, p: int) -> Array:
+    """Packed upper triangles (..., p(p+1)/2) as symmetric matrices (..., p, p)."""
+    full = np.empty((*packed.shape[:-1], p, p))
+    rows, cols = _triangle(p)
+    full[..., rows, cols] = packed
+    full[..., cols, rows] = packed
+    return full

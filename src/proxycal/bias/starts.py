@@ -1,0 +1,115 @@
+"""Where EM begins: splits of the rows into biased and unbiased, and into components.
+
+A start is a guess of who is biased (tau) and which component a row belongs to (r). The first M-step turns
+the guess into parameters, so no start needs a guess of alpha, a slope or a width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from proxycal.bias.em import Rules, statistics, update
+from proxycal.bias.mixture import Params, Posterior, Rows, Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SHARES = (0.15, 0.35, 0.5, 0.65, 0.85)
+# A value held by this share of the rows is an atom of the outcome.
+ATOM_SHARE = 0.03
+
+
+def atoms(y: Array, weights: Array, most: int = 4) -> Array:
+    """Values of y held by at least 3% of the rows, the heaviest first."""
+    values, inverse = np.unique(np.round(y, 10), return_inverse=True)
+    mass = np.bincount(inverse, weights=weights)
+    heavy = np.flatnonzero(mass >= ATOM_SHARE * weights.sum())
+    return values[heavy[np.argsort(-mass[heavy], kind="stable")][:most]]
+
+
+def guesses_of_bias(rows: Rows, proxies_only: Array) -> list[Array]:
+    """Who might be biased, (n,) each: the upper part of the residual, for several shares.
+
+    The residual is taken from all of X and from the proxies alone (an environment that drives the bias
+    hides it in its own slope otherwise).
+    """
+    guesses = []
+    for features in (rows.X, proxies_only):
+        residual = residual_of(features, rows.y, rows.weights)
+        order = np.argsort(np.argsort(residual, kind="stable"), kind="stable") / len(residual)
+        guesses += [expit(8.0 * (order - 1.0 + share)) for share in SHARES]
+    return guesses
+
+
+def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
+    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate carries it to the rest.
+
+    An outcome with an atom shows the bias plainly: the biased atom stands alpha above the other.
+    """
+    values = np.sort(atoms(rows.y, rows.weights))
+    out = []
+    for i, low in enumerate(values):
+        for high in values[i + 1 :]:
+            at_low, at_high = np.isclose(rows.y, low, atol=1e-9), np.isclose(rows.y, high, atol=1e-9)
+            on = at_low | at_high
+            gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
+            tau = gate.predict_proba(rows.G[:, 1:])[:, 1]
+            tau[at_low], tau[at_high] = 0.0, 1.0
+            out.append((tau, on))
+    return out
+
+
+def residual_of(X: Array, y: Array, weights: Array) -> Array:
+    """Residual of weighted least squares."""
+    root = np.sqrt(weights)
+    return np.asarray(y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0])
+
+
+def split_components(residual: Array, y: Array, J: int, how: str, on_atom: NDArray[np.bool_] | None) -> Array:
+    """First guess of the components, (J,n): by place or width of the residual, or one of them an atom."""
+    if J == 1:
+        return np.ones((1, len(y)))
+    if how == "atom":
+        rest = split_components(residual, y, J - 1, "place", None)
+        on = (on_atom if on_atom is not None else _densest(y)).astype(float)
+        return np.vstack([rest * (1.0 - 0.98 * on), 0.02 / J + 0.98 * on[None]])
+    score = residual if how == "place" else np.abs(residual - np.median(residual))
+    rank = np.argsort(np.argsort(score, kind="stable"), kind="stable") / len(y)
+    group = np.minimum((rank * J).astype(int), J - 1)
+    return np.asarray(np.where(group == np.arange(J)[:, None], 0.8, 0.2 / (J - 1)))
+
+
+def _densest(y: Array) -> NDArray[np.bool_]:
+    """Rows in the densest tenth of y: where an atom that noise has smeared would be."""
+    width = max(len(y) // 10, 2)
+    ordered = np.sort(y)
+    first = int(np.argmin(ordered[width - 1 :] - ordered[: len(y) - width + 1]))
+    return np.asarray((y >= ordered[first]) & (y <= ordered[first + width - 1]))
+
+
+def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, floor: float) -> Params:
+    """Parameters (B = 1) from one M-step on a guess."""
+    J, (n, p), q, L = shape.J, rows.X.shape, rows.G.shape[1], rows.D.shape[1]
+    r = (r / r.sum(axis=0))[None]
+    sd = np.full((1, J), np.log(max(float(np.std(rows.y)), floor)))
+    params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
+    if not shape.shift or tau is None:
+        post = Posterior(np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None])
+    else:
+        share = float(np.clip(np.average(tau, weights=rows.weights), 0.02, 0.98))
+        gamma = np.zeros((1, q))
+        gamma[0, 0] = np.log(share / (1.0 - share))
+        noise = None if rows.gap is None else np.full((1, 1), np.log(0.3))
+        params = Params(*params._fields()[:4], np.zeros((1, L)), gamma, noise)
+        pi = np.full((1, n), share)
+        post = Posterior(
+            np.zeros((1, n)), r * (1.0 - tau), r * tau, pi, tau[None], None, r, pi, np.log(r.mean(axis=2))[:, :, None]
+        )
+    plain = Shape(J, shape.means, "constant", "constant", shape.shift)
+    return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, floor))
