@@ -197,13 +197,11 @@ def _weight_score(w: Array, features: Array, j: int) -> Array:
 class Sandwich:
     """Covariance of the free parameters, and what it says of the shift.
 
-    shift_cov (L,L) of the shift coefficients; gate_cov (q,q); decrement: Newton decrement, how much log
-    likelihood is left to gain; definite: whether this is a maximum at all.
+    shift_gate_cov (L+q, L+q) of the shift and the gate coefficients; decrement: Newton decrement, how much
+    log likelihood is left to gain; definite: whether this is a maximum at all.
     """
 
-    shift_cov: Array
-    gate_cov: Array
-    naive_shift_cov: Array
+    shift_gate_cov: Array
     decrement: float
     definite: bool
 
@@ -232,14 +230,8 @@ def sandwich(params: Params, info: Information, shape: Shape, floor: float, n: f
     inverse = (vectors / np.maximum(values, 1e-10 * values.max())) @ vectors.T
     correction = n / max(n - to_full.shape[1], 1.0)
     cov = to_full @ inverse @ (to_full.T @ info.meat @ to_full) @ inverse @ to_full.T * correction
-    naive = to_full @ inverse @ to_full.T
-    return Sandwich(
-        cov[layout.shift, layout.shift],
-        cov[layout.gate, layout.gate],
-        naive[layout.shift, layout.shift],
-        float(score @ inverse @ score),
-        definite,
-    )
+    wanted = np.r_[np.arange(layout.size)[layout.shift], np.arange(layout.size)[layout.gate]]
+    return Sandwich(cov[np.ix_(wanted, wanted)], float(score @ inverse @ score), definite)
 
 
 def _full_vector(params: Params, shape: Shape, layout: Layout) -> Array:

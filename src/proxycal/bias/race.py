@@ -7,7 +7,7 @@ the cheap explanations); several with their own slopes; an atom. The criterion i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,9 +54,55 @@ def shapes(J: int, shift: bool) -> list[Shape]:
 
 def race(rows: Rows, proxies_only: Array, max_j: int = MAX_J) -> list[Entrant]:
     """Every entrant, both sides, best BIC first. J grows on a side only while it helps that side."""
-    return sorted(
-        [*_side(False, rows, proxies_only, max_j), *_side(True, rows, proxies_only, max_j)], key=lambda e: e.bic
-    )
+    null = _side(False, rows, proxies_only, max_j)
+    bias = sorted(_side(True, rows, proxies_only, max_j), key=lambda e: e.bic)
+    return sorted([*null, *bias, *ungated(bias[:2], rows)], key=lambda e: e.bic)
+
+
+def ungated(winners: list[Entrant], rows: Rows) -> list[Entrant]:
+    """The same models with a gate that E does not move: the cheapest way to say "two humps, but no bias"."""
+    out = []
+    for e in winners:
+        gamma = np.zeros_like(e.params.gamma)
+        gamma[:, 0] = e.params.gamma[:, 0]  # type: ignore[index]
+        start = replace(e.params, gamma=gamma)
+        shape = replace(e.shape, gate="constant")
+        fitted = run(start, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), max_steps=150, tol=1e-2)
+        out += _entrants([shape], fitted, rows)
+    return out
+
+
+def race_by_level(rows: Rows, constant_rows: Rows, proxies_only: Array, entrants: list[Entrant]) -> list[Entrant]:
+    """The bias side again with a shift for each level of a category (`rows.D` one-hot).
+
+    One component from scratch; then the best shapes of the race, started from who they say is biased.
+    """
+    guesses: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
+    found = []
+    for group in _by_batch(shapes(1, shift=True)):
+        found += compete(group, rows, guesses, bar=np.inf)
+    leader = min(found, key=lambda e: e.bic)
+    tau = posterior(leader.params, rows, leader.shape).p_biased
+    guesses = [(tau[0], None), *guesses[1:9:3], *guesses_from_atoms(rows)]  # type: ignore[index]
+    best = [e for e in entrants if e.shape.claims_bias][:2]
+    for e in best:
+        if e.shape.J > 1:
+            mine = posterior(e.params, constant_rows, e.shape).p_biased
+            taus: list[Guess] = [(mine[0], None), *guesses]  # type: ignore[index]
+            found += compete([e.shape], rows, taus, bar=leader.bic)
+    leader = min(found, key=lambda e: e.bic)
+    return [*found, *ungated([leader], rows)]
+
+
+def choose_features(candidates: dict[str, Rows], proxies_only: Array) -> str:
+    """The content features that serve one component best, with or without a shift, by BIC."""
+    best = {}
+    for name, rows in candidates.items():
+        guesses: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)[::3]]
+        null = compete([Shape(1)], rows, [(None, None)], bar=np.inf)
+        bias = compete([Shape(1, shift=True)], rows, guesses, bar=np.inf)
+        best[name] = min(null[0].bic, bias[0].bic)
+    return min(best, key=lambda name: best[name])
 
 
 def _side(shift: bool, rows: Rows, proxies_only: Array, max_j: int) -> list[Entrant]:
@@ -162,11 +208,15 @@ def _best_of_each(owner: list[Shape], loglik: Array, keep: int) -> NDArray[np.in
 def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
     """Each model of a batch with its BIC."""
     n = float(rows.weights.sum())
-    p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
     loglik = fitted.loglik + penalty(fitted.params)
     out = []
     for i, shape in enumerate(owner):
-        bic = -2.0 * loglik[i] + shape.size(p, q, L) * np.log(n)
+        value = bic(shape, float(loglik[i]), rows, n)
         one = fitted.params.take(np.array([i]))
-        out.append(Entrant(shape, one, float(loglik[i]), float(bic), bool(fitted.converged[i])))
+        out.append(Entrant(shape, one, float(loglik[i]), value, bool(fitted.converged[i])))
     return out
+
+
+def bic(shape: Shape, loglik: float, rows: Rows, n: float) -> float:
+    """-2 loglik + log(n) per free parameter."""
+    return -2.0 * loglik + shape.size(rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]) * float(np.log(n))
