@@ -1,0 +1,151 @@
+"""Fit the content VAE and freeze it: (P, E) -> z_hat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import torch
+
+from proxycal.content.vae import ContentVae
+from proxycal.neural.batches import RowSets, as_positions, groups_of_equal_steps, model_axis
+from proxycal.neural.nets import draw_parameters
+from proxycal.neural.state import ROWS_AT_ONCE, double_columns, frozen, pack, state_of, unpack
+from proxycal.neural.train import check_row_sets, generators_for, one_thread, train_models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from proxycal.content.config import ContentConfig
+
+STAGE = "content"
+ACTIVE_KL = 0.01  # nats; below it a latent says nothing about a unit that the prior did not say
+
+
+@dataclass(frozen=True, slots=True)
+class ContentFit:
+    """A trained content VAE, frozen.
+
+    state : parameters and running statistics by name (float32)
+    history : "train_reconstruction", "train_kl", "train_loss" and the same for "validation_": (epochs,)
+    kl_per_latent : (d_z,) mean KL over the training rows, in nats
+    best_epoch : the kept epoch, counted from 1
+    """
+
+    config: ContentConfig
+    n_proxies: int
+    n_environment: int
+    state: dict[str, np.ndarray]
+    history: dict[str, np.ndarray]
+    kl_per_latent: np.ndarray
+    best_epoch: int
+
+    def encode(self, P: np.ndarray, E: np.ndarray) -> np.ndarray:
+        """z_hat, the posterior mean of the content: P (n, p), E (n, q) -> (n, d_z) float64."""
+        vae = ContentVae(self.config, 1, self.n_proxies, self.n_environment)
+        frozen(vae, self.state)
+        z_hat = np.empty((len(P), self.config.d_z))
+        with one_thread(), torch.no_grad():
+            for begin in range(0, len(P), ROWS_AT_ONCE):
+                rows = slice(begin, begin + ROWS_AT_ONCE)
+                mean, _ = vae.posterior(double_columns(P[rows]), double_columns(E[rows]))
+                z_hat[rows] = mean[0].T.numpy()
+        return z_hat
+
+    @property
+    def active(self) -> np.ndarray:
+        """Which latents carry content, (d_z,) bool: a KL above 0.01 nats."""
+        return np.asarray(self.kl_per_latent > ACTIVE_KL)
+
+    @property
+    def active_units(self) -> int:
+        """How many latents carry content."""
+        return int(self.active.sum())
+
+    @property
+    def stopped(self) -> str:
+        """Why training ended and which epoch was kept."""
+        epochs = len(self.history["train_loss"])
+        return f"all {epochs} epochs run; epoch {self.best_epoch} kept for its validation reconstruction"
+
+    @property
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Everything but the settings, as named arrays for one safetensors file."""
+        numbers = {"kl_per_latent": self.kl_per_latent, "best_epoch": np.array([self.best_epoch])}
+        return pack({"net": self.state, "history": self.history, "result": numbers})
+
+    @classmethod
+    def from_tensors(
+        cls, config: ContentConfig, dims: tuple[int, int], tensors: Mapping[str, np.ndarray]
+    ) -> Self:
+        """The fit whose `tensors` these are; `dims` are the numbers of proxies and environment columns."""
+        numbers = unpack(tensors, "result")
+        fit = cls(
+            config, *dims, unpack(tensors, "net"), unpack(tensors, "history"),
+            numbers["kl_per_latent"], int(numbers["best_epoch"][0]),
+        )  # fmt: skip
+        frozen(ContentVae(config, 1, *dims), fit.state)
+        return fit
+
+
+def fit_content(
+    P: np.ndarray,
+    E: np.ndarray,
+    weights: np.ndarray,
+    train: Sequence[np.ndarray],
+    validation: Sequence[np.ndarray],
+    config: ContentConfig,
+    seed: int,
+    report: Callable[[str, int, int], None] | None = None,
+    names: Sequence[str] | None = None,
+) -> list[ContentFit]:
+    """Fit one content VAE per pair of index arrays, all of them in one batched run.
+
+    P (n, p) and E (n, q) are standardised columns, shared by all models, or (F, n, p) and (F, n, q)
+    where every model has its own standardisation; weights (n,). Every model draws from a generator
+    of its own seeded with `seed`, so a model's fit does not depend on the models beside it.
+    `names` are the columns of P and then of E, for messages. `report(stage, epoch, epochs)` is
+    called after every epoch.
+    """
+    check_row_sets(train, validation, STAGE)
+    labels = list(names or [])
+    n_proxies, n_environment = P.shape[-1], E.shape[-1]
+    columns = {"P": labels[:n_proxies], "E": labels[n_proxies:]} if labels else {}
+    fits: dict[int, ContentFit] = {}
+    with one_thread():
+        for models in groups_of_equal_steps([len(rows) for rows in train], config.batch_size):
+            data = {
+                "P": model_axis(P if P.ndim == 2 else P[models], len(models)),
+                "E": model_axis(E if E.ndim == 2 else E[models], len(models)),
+            }
+            rows = as_positions([train[f] for f in models])
+            held_out = as_positions([validation[f] for f in models])
+            generators = generators_for([seed] * len(models))
+            vae = ContentVae(config, len(models), n_proxies, n_environment)
+            draw_parameters(vae, generators)
+            w = torch.as_tensor(weights, dtype=torch.float32)
+            trained = train_models(
+                vae, data, w, rows, held_out, config, generators, STAGE, columns, report
+            )  # fmt: skip
+            kl = _mean_kl(vae, data, w, rows)
+            for position, f in enumerate(models):
+                fits[f] = ContentFit(
+                    config, n_proxies, n_environment, state_of(vae, position),
+                    {name: values[position] for name, values in trained.history.items()},
+                    kl[position], int(trained.best_epoch[position]),
+                )  # fmt: skip
+    return [fits[f] for f in range(len(train))]
+
+
+def _mean_kl(
+    vae: ContentVae, data: Mapping[str, torch.Tensor], weights: torch.Tensor, rows: list[torch.Tensor]
+) -> np.ndarray:
+    """KL of every latent averaged over each model's training rows, (F, d_z)."""
+    sets = RowSets.stack(rows)
+    with torch.no_grad():
+        E = sets.take(data["E"])
+        kl = vae.kl_per_latent(*vae.posterior(sets.take(data["P"]), E), E)
+        w = sets.weights(weights)
+        mean = (kl * w[:, None, :]).sum(-1) / w.sum(-1, keepdim=True)
+    return mean.double().numpy()

@@ -1,0 +1,63 @@
+"""A trained model as named numpy arrays, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from proxycal.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Rows encoded at a time: keeps a million rows within a few hundred megabytes.
+ROWS_AT_ONCE = 16_384
+
+
+def state_of(module: nn.Module, model: int) -> dict[str, np.ndarray]:
+    """Parameters and running statistics of one of the F models, without the model axis."""
+    return {name: value[model].numpy().copy() for name, value in module.state_dict().items()}
+
+
+def frozen(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
+    """Put one model's state into a module with F = 1, ready to be evaluated.
+
+    Evaluation is in double precision: a row's answer then does not depend, beyond the last digit,
+    on the rows that are evaluated beside it.
+    """
+    expected = {name: tuple(value.shape[1:]) for name, value in module.state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in state.items()}
+    if expected != found:
+        every = expected.keys() | found.keys()
+        wrong = sorted(name for name in every if expected.get(name) != found.get(name))
+        raise StoreError(
+            f"The stored network does not fit its settings, first at {wrong[0]!r}: expected shape "
+            f"{expected.get(wrong[0])}, found {found.get(wrong[0])}. Refit, or restore the run folder."
+        )
+    module.load_state_dict({name: torch.from_numpy(np.array(value))[None] for name, value in state.items()})
+    module.double().train(False)
+
+
+def pack(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """{"net": {"w": x}} -> {"net/w": x}."""
+    return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
+
+
+def unpack(tensors: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
+    """The arrays of one part, by their own names; none at all is a damaged file."""
+    arrays = {
+        name.removeprefix(f"{part}/"): value for name, value in tensors.items() if name.startswith(f"{part}/")
+    }
+    if not arrays:
+        raise StoreError(
+            f"The stored tensors hold no part {part!r}: the file is incomplete. Refit or restore it."
+        )
+    return arrays
+
+
+def double_columns(x: np.ndarray) -> torch.Tensor:
+    """Rows-by-columns (n, c) as double (1, c, n), the layout of one model."""
+    return torch.as_tensor(x, dtype=torch.float64).T.contiguous()[None]

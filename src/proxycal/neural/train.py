@@ -1,0 +1,256 @@
+"""The training loop of both stages: whole tensors in memory, index permutations, F models per step."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor
+
+from proxycal.errors import TrainingError
+from proxycal.neural.batches import RowSets, batch_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+
+    from proxycal.neural.config import VaeConfig
+
+
+class Vae(Protocol):
+    """What the loop needs of a stage: a module of F models whose loss comes as named terms per row."""
+
+    n_latents: int
+
+    def terms(self, rows: Mapping[str, Tensor], noise: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
+        """Nats per row, (F, B): "reconstruction" and "kl"; `noise` is standard normal (F, n_latents, B)."""
+
+    def train(self, mode: bool = True) -> Vae:
+        """Normalise by the batch (True) or by the running statistics (False)."""
+
+    def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        """Everything that is learned; the observation variances are called "log_variance"."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Parameters and running statistics by name, each (F, ...)."""
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> object:
+        """Take parameters and running statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a run of the loop leaves beside the module, which then holds every model's best state.
+
+    history : "train_loss", "validation_kl", ...: (F, epochs) weighted means per epoch, in nats per row
+    best_epoch : (F,) the kept epoch, counted from 1
+    """
+
+    history: dict[str, np.ndarray]
+    best_epoch: np.ndarray
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread, so that sums have one order whatever n_jobs; restore the setting after."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def generators_for(seeds: Sequence[int]) -> list[torch.Generator]:
+    """One private stream of random numbers per model."""
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def kl_weight(step: int, n_steps: int, beta: float, warmup: float) -> float:
+    """The weight of the KL term at a step (from 0): beta after a linear rise over the first `warmup` share.
+
+    >>> [kl_weight(step, 100, 2.0, 0.5) for step in (0, 25, 50, 99)]
+    [0.0, 1.0, 2.0, 2.0]
+    """
+    rise = warmup * n_steps
+    return beta if step >= rise else beta * step / rise
+
+
+def n_epochs(n_rows: int, config: VaeConfig) -> int:
+    """The epochs asked for, or as many as reach `min_steps` optimiser steps."""
+    per_epoch = len(batch_bounds(n_rows, config.batch_size)) - 1
+    return max(config.epochs, math.ceil(config.min_steps / per_epoch))
+
+
+def check_row_sets(train: Sequence[np.ndarray], validation: Sequence[np.ndarray], stage: str) -> None:
+    """Refuse models without enough rows to train on or without rows to validate on."""
+    if len(train) != len(validation) or not train:
+        raise TrainingError(
+            f"The {stage} stage got {len(train)} sets of training rows and {len(validation)} of validation "
+            "rows: give one of each per model."
+        )
+    for f, (rows, held_out) in enumerate(zip(train, validation, strict=True)):
+        if len(rows) < 2 or len(held_out) < 1:
+            raise TrainingError(
+                f"The {stage} stage cannot train model {f}: it has {len(rows)} training and {len(held_out)} "
+                "validation rows, and needs at least 2 and 1. Give it more rows."
+            )
+
+
+def _normals(n_latents: int, rows: Sequence[Tensor], generators: Sequence[torch.Generator]) -> Tensor:
+    """Standard normal noise (F, n_latents, N), model f's from generator f, zero on padding."""
+    longest = max(len(row) for row in rows)
+    noise = torch.zeros(len(rows), n_latents, longest)
+    for f, generator in enumerate(generators):
+        noise[f, :, : len(rows[f])] = torch.randn(n_latents, len(rows[f]), generator=generator)
+    return noise
+
+
+def _weighted_means(terms: dict[str, Tensor], weights: Tensor, beta: float) -> dict[str, Tensor]:
+    """Each term averaged over its model's rows, (F,), and "loss" = reconstruction + beta * kl."""
+    share = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)
+    means = {name: (term * share).sum(-1) for name, term in terms.items()}
+    means["loss"] = means["reconstruction"] + beta * means["kl"]
+    return means
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Everything that stays the same from epoch to epoch."""
+
+    vae: Vae
+    data: Mapping[str, Tensor]
+    weights: Tensor
+    train: list[Tensor]
+    config: VaeConfig
+    generators: list[torch.Generator]
+    stage: str
+    names: Mapping[str, Sequence[str]]
+
+
+def train_models(
+    vae: Vae,
+    data: Mapping[str, Tensor],
+    weights: Tensor,
+    train: list[Tensor],
+    validation: list[Tensor],
+    config: VaeConfig,
+    generators: list[torch.Generator],
+    stage: str,
+    names: Mapping[str, Sequence[str]],
+    report: Callable[[str, int, int], None] | None = None,
+) -> Trained:
+    """Train F models side by side and leave each at the epoch of its best validation reconstruction.
+
+    data : name -> (F, c, n) standardised columns; weights : (n,); train, validation : F index vectors
+    whose lengths give every model the same number of steps per epoch. Epochs inside the KL warm-up
+    are not candidates for the best: their reconstruction was bought with an unpaid KL.
+    """
+    task = _Task(vae, data, weights, train, config, generators, stage, names)
+    epochs = n_epochs(max(len(rows) for rows in train), config)
+    held_out = RowSets.stack(validation)
+    held_out_rows = {name: held_out.take(x) for name, x in data.items()}
+    held_out_noise = _normals(vae.n_latents, validation, generators)
+    optimiser = _optimiser(vae, config)
+
+    best = torch.full((len(train),), torch.inf)
+    best_epoch = torch.zeros(len(train), dtype=torch.int64)
+    best_state = {name: value.clone() for name, value in vae.state_dict().items()}
+    log: dict[str, list[Tensor]] = {}
+    for epoch in range(1, epochs + 1):
+        means = _run_epoch(task, optimiser, epoch, epochs)
+        vae.train(False)
+        with torch.no_grad():
+            terms = vae.terms(held_out_rows, held_out_noise, None)
+            checked = _weighted_means(terms, held_out.weights(weights), config.beta)
+        _stop_if_not_finite(checked, task, epoch, "validation")
+        for name, value in means.items():
+            log.setdefault(f"train_{name}", []).append(value)
+        for name, value in checked.items():
+            log.setdefault(f"validation_{name}", []).append(value)
+
+        if epoch > config.warmup * epochs:
+            better = checked["reconstruction"] < best
+            best = torch.where(better, checked["reconstruction"], best)
+            best_epoch[better] = epoch
+            for name, value in vae.state_dict().items():
+                best_state[name][better] = value[better]
+        if report is not None:
+            report(stage, epoch, epochs)
+    vae.load_state_dict(best_state)
+    vae.train(False)
+    history = {name: torch.stack(values, dim=1).double().numpy() for name, values in log.items()}
+    return Trained(history, best_epoch.numpy())
+
+
+def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
+    """Adam, the observation variances with a learning rate of their own."""
+    variances = [p for name, p in vae.named_parameters() if name == "log_variance"]
+    others = [p for name, p in vae.named_parameters() if name != "log_variance"]
+    rates = [
+        {"params": others, "lr": config.learning_rate},
+        {"params": variances, "lr": config.variance_learning_rate},
+    ]
+    return torch.optim.Adam(rates, fused=True)
+
+
+def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs: int) -> dict[str, Tensor]:
+    """One pass over every model's own permutation of its rows; the mean of each term, (F,)."""
+    shuffled = [
+        rows[torch.randperm(len(rows), generator=g)]
+        for rows, g in zip(task.train, task.generators, strict=True)
+    ]
+    sets = RowSets.stack(shuffled)
+    noise = _normals(task.vae.n_latents, shuffled, task.generators)
+    columns = {name: sets.take(x) for name, x in task.data.items()}
+    weights = sets.weights(task.weights)
+    bounds = batch_bounds(min(len(rows) for rows in shuffled), task.config.batch_size)
+    bounds[-1] = sets.index.shape[1]
+    n_steps = len(bounds) - 1
+    total = weights.sum(-1)
+
+    task.vae.train(True)
+    sums: dict[str, Tensor] = {}
+    for step, (begin, end) in enumerate(itertools.pairwise(bounds)):
+        beta = kl_weight((epoch - 1) * n_steps + step, epochs * n_steps, task.config.beta, task.config.warmup)
+        rows = {name: x[:, :, begin:end] for name, x in columns.items()}
+        terms = task.vae.terms(rows, noise[:, :, begin:end], sets.mask_of(begin, end))
+        means = _weighted_means(terms, weights[:, begin:end], beta)
+        _stop_if_not_finite(means, task, epoch, "training")
+        optimiser.zero_grad()
+        means["loss"].sum().backward()
+        optimiser.step()
+        share = weights[:, begin:end].sum(-1) / total
+        for name, value in means.items():
+            sums[name] = sums.get(name, 0.0) + share * value.detach()
+    return sums
+
+
+def _stop_if_not_finite(means: dict[str, Tensor], task: _Task, epoch: int, rows: str) -> None:
+    """Raise at the first loss that is not a number, naming the term and the most extreme input column."""
+    if bool(torch.isfinite(means["loss"]).all()):
+        return
+    term = next(name for name, value in means.items() if not bool(torch.isfinite(value).all()))
+    column, value = largest_column(task.data, task.names)
+    raise TrainingError(
+        f"The {task.stage} stage stopped in epoch {epoch}: the {term} term on the {rows} rows is not finite. "
+        f"The largest standardised value, {value:.3g}, is in column {column!r}: look for wrong entries "
+        "there, or transform the column (a logarithm, winsorising) before fitting."
+    )
+
+
+def largest_column(data: Mapping[str, Tensor], names: Mapping[str, Sequence[str]]) -> tuple[str, float]:
+    """The input column that holds the largest absolute value, and that value; NaN counts as infinite."""
+    worst, where = -1.0, ""
+    for key, x in data.items():
+        peak = torch.nan_to_num(x.abs(), nan=torch.inf, posinf=torch.inf).amax(dim=(0, 2))
+        for j, value in enumerate(peak.tolist()):
+            if value > worst:
+                worst = value
+                where = names[key][j] if key in names else f"{key}[{j}]"
+    return where, worst
