@@ -34,7 +34,7 @@ WIDTH = 4.9
 # A few thousand points already fill the picture; more only make the file heavy.
 MAX_POINTS = 3000
 # Columns in "who": those in which the share of biased rows moves most.
-MAX_COLUMNS = 8
+MAX_COLUMNS = 6
 
 
 def residual(data: ReportData, ax: Axes | None = None) -> Axes:
@@ -69,7 +69,11 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
             color=INK,
             fontsize=9,
         )
-    _label(ax, f"{data.outcome} minus what its content predicts (mu)", "rows" if _unit(weights) else "weight")
+    _label(
+        ax,
+        f"{_short(data.outcome)} minus what its content predicts (mu)",
+        "rows" if _unit(weights) else "weight",
+    )
     _legend(ax)
     return ax
 
@@ -78,7 +82,7 @@ def content(data: ReportData, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
     ax = _axes(ax, height=3.6)
     _cloud(ax, data, data.mu, data.y_obs)
-    _label(ax, f"content prediction of {data.outcome} (mu)", f"{data.outcome}, reported")
+    _label(ax, f"content prediction of {_short(data.outcome)} (mu)", f"{_short(data.outcome)}, reported")
     return ax
 
 
@@ -86,7 +90,7 @@ def calibrated(data: ReportData, ax: Axes | None = None) -> Axes:
     """Calibrated outcome against the reported one; on the dotted line nothing was changed."""
     ax = _axes(ax, height=3.6)
     _cloud(ax, data, data.y_obs, data.y_cal)
-    _label(ax, f"{data.outcome}, reported", f"{data.outcome}, calibrated")
+    _label(ax, f"{_short(data.outcome)}, reported", f"{_short(data.outcome)}, calibrated")
     return ax
 
 
@@ -157,7 +161,7 @@ def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    _label(ax, f"size of the bias in {data.outcome} ({data.level * 100:g}% intervals)", "")
+    _label(ax, f"size of the bias in {_short(data.outcome)} ({data.level * 100:g}% intervals)", "")
     ax.grid(axis="y", visible=False)
     return ax
 
