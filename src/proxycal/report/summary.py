@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ def _share(column: str, group: str, p: np.ndarray, weights: np.ndarray, level: f
     total = weights.sum()
     mean = float(weights @ p / total)
     se = float(np.sqrt(np.sum(weights**2 * (p - mean) ** 2)) / total)
-    reach = float(norm.ppf(0.5 + level / 2)) * se
+    reach = float(ndtri(0.5 + level / 2)) * se
     return ShareRow(column, group, len(p), mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
 
