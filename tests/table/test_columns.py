@@ -132,5 +132,8 @@ def test_codes_of_any_key_ignore_the_order_of_rows() -> None:
     assert values[:3] == [2.5, 3, 10]
     turn = np.random.default_rng(0).permutation(len(keys))
     np.testing.assert_array_equal(code_hashables(pd.Series(keys[turn]), "c")[0], codes[turn])
+    quiet = pd.Series(["a", Decimal("sNaN"), "b"], dtype=object)
+    assert code_hashables(quiet, "c")[0].tolist() == [0, -1, 1]
+    assert read_column(quiet, "c").levels == ("a", "b")
     with pytest.raises(TableError, match="'c'"):
         code_hashables(pd.Series([[1], [2]]), "c")

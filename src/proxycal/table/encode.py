@@ -218,7 +218,7 @@ class Encoder:
         wanted = [code.name for code in (*self.proxies, *self.environment)]
         if outcome:
             wanted.insert(0, self.roles.outcome)
-        # Constant columns are not encoded, but their gaps counted at `fit` and must count here in the same way.
+        # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
         optional: list[str | None] = [*self.dropped]
         if design:
             optional += [self.roles.weights, self.roles.cluster, self.roles.truth]
