@@ -31,7 +31,7 @@ ODD_VALUES = [
     Decimal("1.5"), Decimal("Infinity"), 1j, b"bytes", (1, 2), [1], {"k": 1}, datetime.date(2020, 1, 1),
     datetime.timedelta(1), np.float32(3), np.datetime64("2020-01-01"), np.int8(3), pd.Timestamp("2020"),
 ]  # fmt: skip
-DTYPES = [
+DTYPES: list[Any] = [
     "float64", "float32", "float16", "int8", "uint64", "Int64", "Float64", "boolean", "string", "category",
     "bool", "datetime64[ns]", "timedelta64[ns]", "complex128", "Sparse[float64]", "int64[pyarrow]",
     "string[pyarrow]",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal.errors import StoreError, TableError
-from proxycal.table.scale import FLAT, centre_and_spread, exponent_of, shrink, weighted_median
+from proxycal.table.scale import centre_and_spread, exponent_of, shrink, varies, weighted_median
 from proxycal.table.wording import counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class NumberCode:
         exponent = exponent_of(x[seen])
         small = shrink(x[seen], exponent)
         centre, spread = centre_and_spread(small, weights[seen])
-        if np.min(small) == np.max(small) or spread <= FLAT:
+        if not varies(small):
             spread = 0.0
         fill = weighted_median(small, weights[seen]) if impute else None
         return cls(column.name, exponent, centre, spread, fill, indicator=bool((~seen).any()))

@@ -111,7 +111,7 @@ def code_hashables(series: pd.Series, name: str) -> tuple[NDArray[np.int64], lis
     """
     values = np.asarray(series.astype(object), dtype=object)
     try:
-        codes, uniques = pd.factorize(np.where(_missing(values), None, values), use_na_sentinel=True)
+        codes, uniques = pd.factorize(_blanked(values, _missing(values)), use_na_sentinel=True)
     except TypeError as error:
         raise TableError(
             f"column {shown(name)} holds values that cannot be compared ({error}): use text or whole numbers"
@@ -178,6 +178,12 @@ def _missing(values: NDArray[np.object_]) -> NDArray[np.bool_]:
         )
 
 
+def _blanked(values: NDArray[np.object_], missing: NDArray[np.bool_]) -> NDArray[np.object_]:
+    blanked = values.copy()
+    blanked[missing] = None
+    return blanked
+
+
 def _family(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "True/False"
@@ -200,7 +206,7 @@ def _float(value: Any) -> float:
 def _codes(
     values: NDArray[np.object_], missing: NDArray[np.bool_], name: str
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    raw, uniques = pd.factorize(np.where(missing, None, values), use_na_sentinel=True)
+    raw, uniques = pd.factorize(_blanked(values, missing), use_na_sentinel=True)
     written = [_text(value) for value in uniques]
     _refuse_same_text(written, list(uniques), name)
     levels = sorted(written)

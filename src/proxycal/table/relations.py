@@ -23,6 +23,7 @@ COLLINEAR = 1e-3
 COPY = 1e-10
 MOST_COLUMNS = 2000
 _DISTINCT = 10
+_FIRST = 1000
 _LOADING = 0.15
 
 
@@ -40,22 +41,20 @@ def duplicates(columns: Sequence[Column]) -> list[tuple[str, ...]]:
 
 def copies(outcome: Column, columns: Sequence[Column]) -> list[tuple[str, str]]:
     """Columns that are the outcome itself, in other units or on another scale: (name, how)."""
+    if outcome.numbers is None:
+        return []
     found = []
     for column in columns:
-        if outcome.numbers is None or column.numbers is None:
+        if column.numbers is None:
             continue
-        both = np.isfinite(outcome.numbers) & np.isfinite(column.numbers)
-        y, x = outcome.numbers[both], column.numbers[both]
-        if len(y) < 3 or not varies(y) or not varies(x):
-            continue
-        if np.array_equal(x, y):
-            found.append((column.name, "equals the outcome"))
-        elif 1 - float(np.mean(_standard(x) * _standard(y))) ** 2 < COPY:
-            found.append((column.name, "is the outcome in other units (a + b * outcome)"))
-        elif _same_order(x, y):
-            found.append(
-                (column.name, "puts the rows in exactly the order of the outcome, as log(outcome) would")
-            )
+        both = np.flatnonzero(np.isfinite(outcome.numbers) & np.isfinite(column.numbers))
+        # A copy of all rows is a copy of some rows, so a few rows clear nearly every column at once.
+        how: str | None = ""
+        for rows in (both[:_FIRST], both):
+            if how is not None:
+                how = _copied(column.numbers[rows], outcome.numbers[rows])
+        if how:
+            found.append((column.name, how))
     return found
 
 
@@ -90,14 +89,23 @@ def collinear_sets(
     return found
 
 
+def _copied(x: NDArray[np.float64], y: NDArray[np.float64]) -> str | None:
+    """How x is a copy of y; None if it is not, "" if too few values differ to tell."""
+    if len(y) < 3 or not varies(y) or not varies(x):
+        return ""
+    if np.array_equal(x, y):
+        return "equals the outcome"
+    if 1 - float(np.mean(_standard(x) * _standard(y))) ** 2 < COPY:
+        return "is the outcome in other units (a + b * outcome)"
+    if len(np.unique(y)) < _DISTINCT:
+        return ""
+    ranks_x, ranks_y = pd.Series(x).rank(), pd.Series(y).rank()
+    if (ranks_x == ranks_y).all() or (ranks_x == len(x) + 1 - ranks_y).all():
+        return "puts the rows in exactly the order of the outcome, as log(outcome) would"
+    return None
+
+
 def _standard(x: NDArray[np.float64]) -> NDArray[np.float64]:
     small = shrink(x, exponent_of(x))
     centre, spread = centre_and_spread(small, np.ones(len(x)))
     return (small - centre) / spread
-
-
-def _same_order(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
-    if len(np.unique(y)) < _DISTINCT:
-        return False
-    ranks_x, ranks_y = pd.Series(x).rank(), pd.Series(y).rank()
-    return bool((ranks_x == ranks_y).all() or (ranks_x == len(x) + 1 - ranks_y).all())

@@ -2,7 +2,8 @@
 
 Every column is first divided by the power of two just above its largest magnitude. That division is
 exact, so 1e300 and 1e-300 are as good as 1, and a table in other units (times a power of two) gives
-the very same bits. Sums are exactly rounded (`math.fsum`), so the order of the rows changes nothing.
+the very same bits. Sums are taken in fixed point, over whole numbers, so the order of the rows changes
+nothing at all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Below this spread, relative to its largest magnitude, a column differs from a constant by rounding alone.
+# Over a range this small, relative to its largest magnitude, a column differs by rounding alone.
 FLAT = 1e-13
 
 
@@ -41,9 +42,11 @@ def centre_and_spread(x: NDArray[np.float64], weights: NDArray[np.float64]) -> t
     (0.5, 0.5)
     """
     w = shrink(weights, exponent_of(weights))
-    total = math.fsum(w)
-    centre = math.fsum(w * x) / total
-    return centre, math.sqrt(math.fsum(w * (x - centre) ** 2) / total)
+    total = _sum(w)
+    centre = _sum(w * x) / total
+    exponent = exponent_of(x - centre)
+    off = shrink(x - centre, exponent)
+    return centre, math.ldexp(math.sqrt(_sum(w * off**2) / total), exponent)
 
 
 def weighted_median(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
@@ -67,7 +70,11 @@ def varies(x: NDArray[np.float64]) -> bool:
     >>> varies(np.array([0.3, 0.1 + 0.2])), varies(np.array([1e-300, 2e-300]))
     (False, True)
     """
-    if len(x) == 0 or np.min(x) == np.max(x):
-        return False
-    small = shrink(x, exponent_of(x))
-    return centre_and_spread(small, np.ones(len(x)))[1] > FLAT
+    return len(x) > 0 and bool(np.ptp(shrink(x, exponent_of(x))) > FLAT)
+
+
+def _sum(x: NDArray[np.float64]) -> float:
+    """The sum of up to 2**30 values of magnitude at most 1, each rounded to a whole number of 2**-64."""
+    high = np.rint(x * 2.0**32)
+    low = np.rint((x - high / 2.0**32) * 2.0**64)
+    return ((int(high.astype(np.int64).sum()) << 32) + int(low.astype(np.int64).sum())) / 2**64
