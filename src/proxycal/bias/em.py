@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+# Smallest sd of an atom and of the noise of validated rows, in sds of the outcome.
+ATOM_FLOOR = 0.02
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Weighted sums over rows that the updates need; sums of chunks add with `+`.
@@ -140,28 +144,37 @@ def _gap_sums(rows: Rows, post: Posterior, W: Array) -> dict[str, Array]:
 class Rules:
     """What the updates may do with a batch whose shapes differ in their means at most.
 
-    shapes (B of them); floor: smallest component sd; constraint (B, J*p, k): stacked beta = constraint @
-    free mean parameters, or None where every slope is free.
+    shapes (B of them); floor (B,J): smallest sd of each component; constraint (B, J*p, k): stacked beta =
+    constraint @ free mean parameters, or None where every slope is free.
     """
 
     shapes: tuple[Shape, ...]
-    floor: float
+    floor: Array
     constraint: Array | None
 
     @classmethod
-    def of(cls, shapes: Sequence[Shape], p: int, floor: float) -> Rules:
-        """The rules of a batch with p content columns."""
+    def of(cls, shapes: Sequence[Shape], p: int, floor: float, least: float = 0.0) -> Rules:
+        """The rules of a batch with p content columns; `least` widens every floor while EM anneals.
+
+        A regression with p slopes and hardly any width would settle on p rows and call them a component, so
+        `floor` is for regressions; an atom is constant in x and may be as narrow as it is.
+        """
+        floors = np.array([[floor] * shape.J for shape in shapes])
+        for b, shape in enumerate(shapes):
+            if shape.means == "atom":
+                floors[b, -1] = ATOM_FLOOR
+        floors = np.maximum(floors, least)
         if all(shape.means == "own" or shape.J == 1 for shape in shapes):
-            return cls(tuple(shapes), floor, None)
+            return cls(tuple(shapes), floors, None)
         maps = [mean_map(shape, p) for shape in shapes]
         width = max(m.shape[1] for m in maps)
         padded = [np.pad(m, ((0, 0), (0, width - m.shape[1]))) for m in maps]
-        return cls(tuple(shapes), floor, np.stack(padded))
+        return cls(tuple(shapes), floors, np.stack(padded))
 
     def take(self, index: NDArray[np.intp]) -> Rules:
         """The rules of a part of the batch."""
         part = None if self.constraint is None else self.constraint[index]
-        return Rules(tuple(self.shapes[i] for i in index), self.floor, part)
+        return Rules(tuple(self.shapes[i] for i in index), self.floor[index], part)
 
 
 def mean_map(shape: Shape, p: int) -> Array:
@@ -184,7 +197,7 @@ def update(params: Params, sums: Statistics, rules: Rules) -> Params:
     if log_noise is not None and a is not None and sums.gap is not None:
         moved = (sums.gap_dd @ a[:, :, None])[:, :, 0] - 2.0 * sums.gap_d
         square = sums.gap[:, 1] + (a * moved).sum(axis=1)
-        log_noise = 0.5 * np.log(np.maximum(square / sums.gap[:, 0], rules.floor**2))[:, None]
+        log_noise = 0.5 * np.log(np.maximum(square / sums.gap[:, 0], ATOM_FLOOR**2))[:, None]
     omega = params.omega
     if shape.J > 1:
         omega = np.zeros_like(params.omega)

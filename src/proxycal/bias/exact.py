@@ -13,12 +13,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.bias.clusters import with_bias, without_bias
 from proxycal.bias.designs import Data, Frame, Spec, candidate_frames, canonical_order, pieces
 from proxycal.bias.em import Rules, penalty, run
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import information, sandwich
 from proxycal.bias.mixture import Params, Posterior, Rows, posterior
-from proxycal.bias.race import FLOOR, MAX_J, Entrant, bic, choose_features, race, race_by_level
+from proxycal.bias.race import (
+    FLOOR,
+    FLOOR_PART,
+    MAX_J,
+    Entrant,
+    bic,
+    choose_features,
+    floor_of,
+    one_component,
+    race,
+    race_by_level,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,37 +39,60 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-RACE_ROWS = 2000
+RACE_ROWS = 1500
 MAX_LEVELS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """An entrant of the race with the frame it ran in."""
+    """An entrant of the race, the frame it ran in, and the side of the data it saw (see `Side`)."""
 
     frame: Frame
     entrant: Entrant
+    side: Side
+
+    @property
+    def bic(self) -> float:
+        """BIC with what the side paid for its cluster intercepts."""
+        return self.entrant.bic - 2.0 * self.side.cost
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The outcome as one side of the race sees it: its own cluster intercepts removed.
+
+    offset (n,) in the outcome's units, zero without clusters; tau: sd of the intercepts; cost: log
+    likelihood paid for them.
+    """
+
+    offset: Array
+    tau: float = 0.0
+    cost: float = 0.0
+
+    def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
+        """The rows this side fits."""
+        whole = replace(data, y=data.y - self.offset)
+        return whole if index is None else whole.take(index)
 
 
 @dataclass(frozen=True, slots=True)
 class ExactBias:
     """The answer of the race, fitted to all rows.
 
-    bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias), deflated by the design
-    effect of clusters (raw_gain: before); shift (L,), shift_cov (L,L): coefficients of the shift, in the
-    outcome's units; gate, gate_cov: of pi(E) in the frame's gate features; sigma: residual sd; share: mean of
-    P(A=1|data); decrement: log likelihood left to gain; runners: the whole race, best first.
+    bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
+    (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
+    sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
+    likelihood left to gain; runners: the whole race, best first; n_race: rows it ran on.
     """
 
     bias: Spec
     null: Spec
     gain: float
-    raw_gain: float
-    design_effect: float
     shift: Array
     shift_cov: Array
     gate_cov: Array
     sigma: float
+    cluster_sd: float
     share: float
     converged: bool
     decrement: float
@@ -71,34 +106,65 @@ def fit_exact(
     """Race, polish and compare; `data.y` is already turned so that the bias is upward."""
     data = data.take(canonical_order(data))
     n = len(data.y)
-    sample = data
+    index = np.arange(n)
     if n > race_rows:
-        sample = data.take(np.sort(np.random.default_rng(seed).permutation(n)[:race_rows]))
-    runners = _run_race(data, sample, effect, max_j)
-    finalists = _finalists(runners, whole=n <= race_rows)
-    finals = [_polish(runner, data) for runner in finalists]
-    bias = min((f for f in finals if f.entrant.shape.claims_bias), key=lambda f: f.entrant.bic)
-    null = min((f for f in finals if not f.entrant.shape.claims_bias), key=lambda f: f.entrant.bic)
-    return _conclude(data, bias, null, tuple(runners), len(sample.y))
+        index = np.sort(np.random.default_rng(seed).permutation(n)[:race_rows])
+    runners, floor = _run_race(data, index, effect, max_j)
+    finals = [_polish(runner, data, floor) for runner in _finalists(runners, whole=n <= race_rows)]
+    bias = min((f for f in finals if f.entrant.shape.claims_bias), key=lambda f: f.bic)
+    if n > race_rows:
+        finals.append(_polish(_ungated(bias), data, floor))
+    null = min((f for f in finals if not f.entrant.shape.claims_bias), key=lambda f: f.bic)
+    return _conclude(data, bias, null, tuple(runners), len(index), floor)
 
 
-def _run_race(data: Data, sample: Data, effect: str, max_j: int) -> list[Runner]:
-    """Every model tried on the sample, best BIC first: with linear content, and with the best other content."""
+def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> tuple[list[Runner], float]:
+    """Every model tried on the sample, best first: with linear content, and with the best other content.
+
+    Also the width floor: a part of the sd that one component with a bias needs.
+    """
     frames = candidate_frames(data, effect)
-    proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(sample.P)
-    chosen = choose_features({name: frame.rows(sample) for name, frame in frames.items()}, proxies)
+    linear = frames["linear"]
+    proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
+    null_side, bias_side = _sides(data, linear, proxies, index)
+    null_sample, bias_sample = null_side.of(data, index), bias_side.of(data, index)
+    scout = min(one_component(True, linear.rows(bias_sample), proxies)[0], key=lambda e: e.bic)
+    floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
+    seen = posterior(scout.params, linear.rows(bias_sample), scout.shape)
+    unshifted = linear.rows(bias_sample).y - seen.p_biased[0] * seen.shift[0]  # type: ignore[index]
+    chosen = choose_features({k: f.rows(null_sample) for k, f in frames.items()}, unshifted)
     runners = []
     for name in dict.fromkeys(["linear", chosen]):
         frame = frames[name]
-        entrants = race(frame.rows(sample), proxies, max_j)
-        runners += [Runner(frame, e) for e in entrants]
+        runners += [Runner(frame, e, null_side) for e in race(frame.rows(null_sample), proxies, False, floor, max_j)]
+        rows = frame.rows(bias_sample)
+        entrants = race(rows, proxies, True, floor, max_j)
+        runners += [Runner(frame, e, bias_side) for e in entrants]
         for column, codes in (data.levels or {}).items():
             n_levels = int(codes.max()) + 1
             if effect == "constant" and 2 <= n_levels <= MAX_LEVELS:
                 by = replace(frame, effect=f"by:{column}", n_levels=n_levels)
-                found = race_by_level(by.rows(sample), frame.rows(sample), proxies, entrants)
-                runners += [Runner(by, e) for e in found]
-    return sorted(runners, key=lambda r: r.entrant.bic)
+                found = race_by_level(by.rows(bias_sample), rows, proxies, entrants, floor)
+                runners += [Runner(by, e, bias_side) for e in found]
+    return sorted(runners, key=lambda r: r.bic), floor
+
+
+def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -> tuple[Side, Side]:
+    """The two views of the outcome; they differ only where clusters are declared.
+
+    Clusters are kept whole: intercepts need all rows of a cluster, so they come from all rows.
+    """
+    if data.cluster is None:
+        side = Side(np.zeros(len(data.y)))
+        return side, side
+    rows = linear.rows(data)
+    proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P)
+    first = without_bias(rows, data.cluster)
+    second = with_bias(rows, proxies, data.cluster, first)
+    return (
+        Side(first.u[data.cluster] * linear.scale, first.tau * linear.scale, first.cost),
+        Side(second.u[data.cluster] * linear.scale, second.tau * linear.scale, second.cost),
+    )
 
 
 def _finalists(runners: list[Runner], whole: bool) -> list[Runner]:
@@ -106,64 +172,58 @@ def _finalists(runners: list[Runner], whole: bool) -> list[Runner]:
     out = []
     for claims in (True, False):
         side = [r for r in runners if r.entrant.shape.claims_bias == claims]
-        second = [r for r in side[1:2] if not whole or r.entrant.bic < side[0].entrant.bic + 6.0]
+        second = [r for r in side[1:2] if not whole or r.bic < side[0].bic + 6.0]
         out += [side[0], *second]
     return out
 
 
-def _polish(runner: Runner, data: Data) -> Runner:
+def _ungated(runner: Runner) -> Runner:
+    """The same model with a gate that E does not move, as a start for the polish."""
+    e = runner.entrant
+    gamma = np.zeros_like(e.params.gamma)
+    gamma[:, 0] = e.params.gamma[:, 0]  # type: ignore[index]
+    shape = replace(e.shape, gate="constant")
+    return replace(runner, entrant=replace(e, shape=shape, params=replace(e.params, gamma=gamma)))
+
+
+def _polish(runner: Runner, data: Data, floor: float) -> Runner:
     """One model fitted to all rows, to convergence."""
-    e, chunks = runner.entrant, runner.frame.chunks(data)
-    rules = Rules.of([e.shape], chunks[0].X.shape[1], FLOOR)
+    e, chunks = runner.entrant, runner.frame.chunks(runner.side.of(data))
+    rules = Rules.of([e.shape], chunks[0].X.shape[1], floor_of(e.shape, floor))
     fitted = run(e.params, chunks, rules, max_steps=2000, tol=1e-7)
     loglik = float(fitted.loglik[0] + penalty(fitted.params)[0])
     value = bic(e.shape, loglik, chunks[0], float(data.weights.sum()))
-    return Runner(runner.frame, Entrant(e.shape, fitted.params, loglik, value, bool(fitted.converged[0])))
+    return replace(runner, entrant=Entrant(e.shape, fitted.params, loglik, value, bool(fitted.converged[0])))
 
 
-def _conclude(data: Data, bias: Runner, null: Runner, runners: tuple[Runner, ...], n_race: int) -> ExactBias:
+def _conclude(
+    data: Data, bias: Runner, null: Runner, runners: tuple[Runner, ...], n_race: int, floor: float
+) -> ExactBias:
     """Uncertainty and evidence of the winner, in the outcome's units."""
-    chunks = bias.frame.chunks(data)
+    chunks = bias.frame.chunks(bias.side.of(data))
     params = orient(bias.entrant.params, chunks)
     shape, n = bias.entrant.shape, float(data.weights.sum())
-    plain = information(params, chunks, shape)
-    robust = sandwich(params, plain, shape, FLOOR, n)
-    raw_gain = null.entrant.bic - bias.entrant.bic
-    gain, deff = raw_gain, 1.0
-    if data.cluster is not None:
-        codes = [data.cluster[index] for index in pieces(len(data.y))]
-        clustered = sandwich(params, information(params, chunks, shape, codes), shape, FLOOR, n)
-        deff = _design_effect(robust.shift_gate_cov, clustered.shift_gate_cov)
-        robust = clustered
-        # Rows of a cluster repeat each other: the gain in likelihood counts once per independent piece.
-        likelihood = 2.0 * (bias.entrant.loglik - null.entrant.loglik)
-        n_extra = (likelihood - raw_gain) / np.log(n)
-        gain = likelihood / deff - n_extra * np.log(n / deff)
+    codes = None if data.cluster is None else [data.cluster[part] for part in pieces(len(data.y))]
+    rules = Rules.of([shape], chunks[0].X.shape[1], floor_of(shape, floor))
+    robust = sandwich(params, information(params, chunks, shape, codes), rules, n)
     posteriors = [posterior(params, rows, shape) for rows in chunks]
+    biased = sum(float(p.p_biased[0] @ r.weights) for p, r in zip(posteriors, chunks, strict=True))  # type: ignore[index]
     scale, L = bias.frame.scale, params.a.shape[1]  # type: ignore[union-attr]
     return ExactBias(
         bias=Spec(shape, bias.frame, params),
         null=Spec(null.entrant.shape, null.frame, null.entrant.params),
-        gain=float(gain),
-        raw_gain=float(raw_gain),
-        design_effect=deff,
+        gain=null.bic - bias.bic,
         shift=params.a[0] * scale,  # type: ignore[index]
         shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
         gate_cov=robust.shift_gate_cov[L:, L:],
         sigma=_residual_sd(params, chunks, posteriors) * scale,
-        share=float(
-            sum((p.p_biased[0] * r.weights).sum() for p, r in zip(posteriors, chunks, strict=True)) / n  # type: ignore[index]
-        ),
-        converged=bias.entrant.converged and null.entrant.converged and robust.definite and robust.decrement < 1e-2,
+        cluster_sd=bias.side.tau,
+        share=biased / n,
+        converged=bias.entrant.converged and robust.definite and robust.decrement < 1e-2,
         decrement=robust.decrement,
         n_race=n_race,
         runners=runners,
     )
-
-
-def _design_effect(plain: Array, clustered: Array) -> float:
-    """How much clusters inflate the variance of shift and gate, on average over directions; at least 1."""
-    return max(1.0, float(np.trace(np.linalg.solve(plain, clustered)) / len(plain)))
 
 
 def orient(params: Params, chunks: Sequence[Rows]) -> Params:

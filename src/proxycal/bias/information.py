@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.em import mean_map
+from proxycal.bias.em import Rules, mean_map
 from proxycal.bias.mixture import RIDGE, Params, Rows, Shape, posterior
 
 if TYPE_CHECKING:
@@ -206,15 +206,15 @@ class Sandwich:
     definite: bool
 
 
-def sandwich(params: Params, info: Information, shape: Shape, floor: float, n: float) -> Sandwich:
+def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandwich:
     """H^-1 M H^-1 in the free parameters (shared slopes, atoms, widths at the floor are not free)."""
-    layout = info.layout
+    layout, shape = info.layout, rules.shapes[0]
     p = params.beta.shape[2]
     free = np.eye(layout.size)
     tied = mean_map(shape, p)
     keep = np.ones(layout.size, dtype=bool)
     keep[layout.mean] = False
-    at_floor = params.log_sigma[0] <= np.log(floor) + 1e-6
+    at_floor = params.log_sigma[0] <= np.log(rules.floor[0]) + 1e-6
     keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
     to_full = np.hstack([np.vstack([tied, np.zeros((layout.size - tied.shape[0], tied.shape[1]))]), free[:, keep]])
     ridge = np.zeros(layout.size)

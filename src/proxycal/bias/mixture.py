@@ -14,7 +14,7 @@ rows costs one pass, and the statistics of chunks add up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,10 @@ class Rows:
     D: Array
     weights: Array
     gap: Array | None = None
+
+    def shifted(self, offset: Array) -> Rows:
+        """The same rows with an offset taken off the outcome."""
+        return replace(self, y=self.y - offset)
 
     @cached_property
     def XX(self) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from proxycal.bias.em import Fitted, Rules, penalty, run
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
-from proxycal.bias.starts import begin, guesses_from_atoms, guesses_of_bias, residual_of, split_components
+from proxycal.bias.starts import atoms, begin, guesses_from_atoms, guesses_of_bias, residual_of, split_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 Guess = tuple["Array | None", "NDArray[np.bool_] | None"]
 
+# Smallest sd of a lone component, in sds of the outcome; several share at least this part of a lone one's sd.
 FLOOR = 0.02
-# Widths shrink to the floor in stages: a wide component finds the neighbourhood of an atom, a narrow one lands.
-ANNEAL = (0.3, 0.1, FLOOR)
+FLOOR_PART = 0.1
+# Widths shrink to the floor in stages (width, EM steps): a wide component finds the neighbourhood of an atom, a
+# narrow one lands on it.
+ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
+MAX_OWN_COLUMNS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +44,38 @@ class Entrant:
     converged: bool
 
 
-def shapes(J: int, shift: bool) -> list[Shape]:
-    """All shapes with J components."""
+def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
+    """All shapes with J components that these rows can carry."""
     if J == 1:
         return [Shape(1, shift=shift), Shape(1, scale="environment", shift=shift)]
-    return [
-        Shape(J, "shared", shift=shift),
-        Shape(J, "own", shift=shift),
-        Shape(J, "own", "content", shift=shift),
-        Shape(J, "atom", "content", shift=shift),
-    ]
+    shared = [Shape(J, "shared", shift=shift)]
+    own = [Shape(J, "own", shift=shift), Shape(J, "own", "content", shift=shift)]
+    atom = [Shape(J, "atom", "content", shift=shift)]
+    if rows.X.shape[1] <= MAX_OWN_COLUMNS:
+        return [*shared, *own, *atom]
+    # Splined content has too many columns for slopes of their own to pay.
+    return [*shared, *atom] if len(atoms(rows.y, rows.weights)) else shared
 
 
-def race(rows: Rows, proxies_only: Array, max_j: int = MAX_J) -> list[Entrant]:
-    """Every entrant, both sides, best BIC first. J grows on a side only while it helps that side."""
-    null = _side(False, rows, proxies_only, max_j)
-    bias = sorted(_side(True, rows, proxies_only, max_j), key=lambda e: e.bic)
-    return sorted([*null, *bias, *ungated(bias[:2], rows)], key=lambda e: e.bic)
+def race(rows: Rows, proxies_only: Array, shift: bool, floor: float, max_j: int = MAX_J) -> list[Entrant]:
+    """Every entrant of one side, best BIC first; J grows only while it helps.
+
+    The side with a shift brings its own gateless versions, which count for the other side.
+    """
+    side, guesses = one_component(shift, rows, proxies_only)
+    before = np.inf
+    for J in range(2, max_j + 1):
+        best = min(e.bic for e in side)
+        if best >= before:
+            break
+        before = best
+        for group in _by_batch(shapes(J, shift, rows)):
+            side += compete(group, rows, guesses, min(e.bic for e in side), floor)
+    side.sort(key=lambda e: e.bic)
+    return sorted([*side, *ungated(side[:2], rows, floor)], key=lambda e: e.bic) if shift else side
 
 
-def ungated(winners: list[Entrant], rows: Rows) -> list[Entrant]:
+def ungated(winners: list[Entrant], rows: Rows, floor: float) -> list[Entrant]:
     """The same models with a gate that E does not move: the cheapest way to say "two humps, but no bias"."""
     out = []
     for e in winners:
@@ -67,92 +83,92 @@ def ungated(winners: list[Entrant], rows: Rows) -> list[Entrant]:
         gamma[:, 0] = e.params.gamma[:, 0]  # type: ignore[index]
         start = replace(e.params, gamma=gamma)
         shape = replace(e.shape, gate="constant")
-        fitted = run(start, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), max_steps=150, tol=1e-2)
+        fitted = run(start, [rows], Rules.of([shape], rows.X.shape[1], floor_of(shape, floor)), max_steps=150, tol=1e-2)
         out += _entrants([shape], fitted, rows)
     return out
 
 
-def race_by_level(rows: Rows, constant_rows: Rows, proxies_only: Array, entrants: list[Entrant]) -> list[Entrant]:
+def race_by_level(
+    rows: Rows, constant_rows: Rows, proxies_only: Array, entrants: list[Entrant], floor: float
+) -> list[Entrant]:
     """The bias side again with a shift for each level of a category (`rows.D` one-hot).
 
     One component from scratch; then the best shapes of the race, started from who they say is biased.
     """
-    guesses: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
-    found = []
-    for group in _by_batch(shapes(1, shift=True)):
-        found += compete(group, rows, guesses, bar=np.inf)
-    leader = min(found, key=lambda e: e.bic)
-    tau = posterior(leader.params, rows, leader.shape).p_biased
-    guesses = [(tau[0], None), *guesses[1:9:3], *guesses_from_atoms(rows)]  # type: ignore[index]
-    best = [e for e in entrants if e.shape.claims_bias][:2]
-    for e in best:
+    found, guesses = one_component(True, rows, proxies_only)
+    bar = min(e.bic for e in found)
+    for e in [e for e in entrants if e.shape.claims_bias][:2]:
         if e.shape.J > 1:
             mine = posterior(e.params, constant_rows, e.shape).p_biased
-            taus: list[Guess] = [(mine[0], None), *guesses]  # type: ignore[index]
-            found += compete([e.shape], rows, taus, bar=leader.bic)
+            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)  # type: ignore[index]
     leader = min(found, key=lambda e: e.bic)
-    return [*found, *ungated([leader], rows)]
+    return [*found, *ungated([leader], rows, floor)]
 
 
-def choose_features(candidates: dict[str, Rows], proxies_only: Array) -> str:
-    """The content features that serve one component best, with or without a shift, by BIC."""
-    best = {}
+def choose_features(candidates: dict[str, Rows], unshifted: Array) -> str:
+    """The content features that fit best by BIC: to the outcome as it is, or with the linear model's bias removed.
+
+    The second look matters because a large bias hides any curve in the residual it inflates.
+    """
+    gain = {}
+    linear = candidates["linear"]
     for name, rows in candidates.items():
-        guesses: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)[::3]]
-        null = compete([Shape(1)], rows, [(None, None)], bar=np.inf)
-        bias = compete([Shape(1, shift=True)], rows, guesses, bar=np.inf)
-        best[name] = min(null[0].bic, bias[0].bic)
-    return min(best, key=lambda name: best[name])
+        gains = [_least_squares_bic(linear, y) - _least_squares_bic(rows, y) for y in (linear.y, unshifted)]
+        gain[name] = max(gains)
+    return max(gain, key=lambda name: gain[name])
 
 
-def _side(shift: bool, rows: Rows, proxies_only: Array, max_j: int) -> list[Entrant]:
-    """One side of the race."""
-    taus: list[Guess] = [(None, None)]
-    if shift:
-        pairs = guesses_from_atoms(rows)
-        guesses = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
-        taus = [*guesses, *pairs]
-    side: list[Entrant] = []
-    for J in range(1, max_j + 1):
-        before = min((e.bic for e in side), default=np.inf)
-        for group in _by_batch(shapes(J, shift)):
-            side += compete(group, rows, taus, bar=min((e.bic for e in side), default=np.inf))
-        after = min(side, key=lambda e: e.bic)
-        if after.bic >= before:
-            break
-        if shift and J == 1:
-            # The one-component answer is the best guess of who is biased for all larger models.
-            tau = posterior(after.params, rows, after.shape).p_biased
-            taus = [(tau[0], None), *guesses[1:9:3], *pairs]  # type: ignore[index]
-    return side
+def _least_squares_bic(rows: Rows, y: Array) -> float:
+    n = float(rows.weights.sum())
+    variance = np.average(residual_of(rows.X, y, rows.weights) ** 2, weights=rows.weights)
+    return n * float(np.log(max(variance, FLOOR**2))) + rows.X.shape[1] * float(np.log(n))
 
 
-def compete(group: list[Shape], rows: Rows, taus: list[Guess], bar: float) -> list[Entrant]:
+def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Entrant], list[Guess]]:
+    """J = 1 with one sd and with sd by E, and the guesses of who is biased that larger models start from."""
+    plain, by_environment = shapes(1, shift, rows)
+    if not shift:
+        nobody: list[Guess] = [(None, None)]
+        found = compete([plain], rows, nobody, np.inf, FLOOR)
+        return [*found, *compete([by_environment], rows, nobody, found[0].bic, FLOOR)], nobody
+    first: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
+    found = compete([plain], rows, first, np.inf, FLOOR)
+    guesses = [(_who(found[0], rows), None), *first[1:9:3]]
+    found += compete([by_environment], rows, guesses, found[0].bic, FLOOR)
+    leader = min(found, key=lambda e: e.bic)
+    return found, [(_who(leader, rows), None), *first[1:9:3], *guesses_from_atoms(rows)]
+
+
+def floor_of(shape: Shape, floor: float) -> float:
+    """A lone component may be as narrow as it likes: there is no other to leave the rest of the rows to."""
+    return FLOOR if shape.J == 1 else floor
+
+
+def _who(entrant: Entrant, rows: Rows) -> Array:
+    """P(A=1|data) under an entrant, (n,)."""
+    return posterior(entrant.params, rows, entrant.shape).p_biased[0]  # type: ignore[index]
+
+
+def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, floor: float) -> list[Entrant]:
     """Shapes of one batch: many starts, a few steps each, then the best of each shape while it has a chance.
 
     `bar` is the best BIC of this side so far. A model is given up when it could not reach it even if it
     gained twice as much again as in its last stage.
     """
-    starts, owner = [], []
-    for tau, on_atom in taus:
-        residual = residual_of(rows.X, rows.y if tau is None else _unshifted(rows, tau), rows.weights)
-        for shape in group:
-            for how in _splits(shape):
-                r = split_components(residual, rows.y, shape.J, how, on_atom)
-                starts.append(begin(shape, rows, r, tau, ANNEAL[0]))
-                owner.append(shape)
-    params = Params.stack(starts)
-    for floor in ANNEAL:
-        fitted = run(params, [rows], Rules.of(owner, rows.X.shape[1], floor), max_steps=6, tol=0.0)
+    params, owner = _starts(group, rows, guesses)
+    fitted, p = None, rows.X.shape[1]
+    for least, steps in ANNEAL if group[0].J > 1 else ANNEAL[-1:]:
+        fitted = run(params, [rows], Rules.of(owner, p, floor, least), max_steps=steps, tol=0.0)
         params = fitted.params
+    assert fitted is not None
     picked = _best_of_each(owner, fitted.loglik, keep=2)
     contenders = _entrants([owner[i] for i in picked], _part(fitted, picked), rows)
     finished: list[Entrant] = []
     for steps in (24, 48, 150):
-        shape_list = [e.shape for e in contenders]
-        rules = Rules.of(shape_list, rows.X.shape[1], FLOOR)
+        tried = [e.shape for e in contenders]
+        rules = Rules.of(tried, p, floor)
         fitted = run(Params.stack([e.params for e in contenders]), [rows], rules, max_steps=steps, tol=1e-2)
-        after = _entrants(shape_list, fitted, rows)
+        after = _entrants(tried, fitted, rows)
         bar = min(bar, *(e.bic for e in after))
         live = []
         for old, new in zip(contenders, after, strict=True):
@@ -163,6 +179,19 @@ def compete(group: list[Shape], rows: Rows, taus: list[Guess], bar: float) -> li
             break
     finished += contenders
     return [min((e for e in finished if e.shape == s), key=lambda e: e.bic) for s in dict.fromkeys(owner)]
+
+
+def _starts(group: list[Shape], rows: Rows, guesses: list[Guess]) -> tuple[Params, list[Shape]]:
+    """First parameters of every shape from every guess of who is biased, and every split into components."""
+    starts, owner = [], []
+    for tau, on_atom in guesses:
+        residual = residual_of(rows.X, rows.y if tau is None else _unshifted(rows, tau), rows.weights)
+        for shape in group:
+            for how in _splits(shape):
+                r = split_components(residual, rows.y, shape.J, how, on_atom)
+                starts.append(begin(shape, rows, r, tau, ANNEAL[0][0]))
+                owner.append(shape)
+    return Params.stack(starts), owner
 
 
 def _part(fitted: Fitted, index: NDArray[np.intp]) -> Fitted:

@@ -93,11 +93,11 @@ def _densest(y: Array) -> NDArray[np.bool_]:
     return np.asarray((y >= ordered[first]) & (y <= ordered[first + width - 1]))
 
 
-def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, floor: float) -> Params:
+def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -> Params:
     """Parameters (B = 1) from one M-step on a guess."""
     J, (n, p), q, L = shape.J, rows.X.shape, rows.G.shape[1], rows.D.shape[1]
     r = (r / r.sum(axis=0))[None]
-    sd = np.full((1, J), np.log(max(float(np.std(rows.y)), floor)))
+    sd = np.full((1, J), np.log(max(float(np.std(rows.y)), width)))
     params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
     if not shape.shift or tau is None:
         post = Posterior(np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None])
@@ -112,4 +112,4 @@ def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, floor: float) -
             np.zeros((1, n)), r * (1.0 - tau), r * tau, pi, tau[None], None, r, pi, np.log(r.mean(axis=2))[:, :, None]
         )
     plain = Shape(J, shape.means, "constant", "constant", shape.shift)
-    return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, floor))
+    return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, width))
