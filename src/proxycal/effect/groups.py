@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit
 
 from proxycal.errors import SettingsError, TableError
 
@@ -13,6 +14,7 @@ Cut = Literal["mixture", "median", "otsu"]
 
 # A component narrower than this share of the score's spread is a spike on a few tied values, not a group.
 NARROWEST = 1e-3
+EM_SHORT = 20
 EM_STEPS = 500
 # Fine enough that merging neighbours moves no digit that matters, few enough for any number of rows.
 MAX_POINTS = 10_000
@@ -28,6 +30,7 @@ class Split:
     two_groups : do two Gaussian components describe the score better than one (by BIC)?
     bic_gain : BIC of one component minus BIC of two; above 0 speaks for two groups
     separation : distance of the two means in units of their root mean square sd
+    mean, sd : (2,) each, the two components, the lower one first
     """
 
     threshold: float
@@ -35,6 +38,8 @@ class Split:
     two_groups: bool
     bic_gain: float
     separation: float
+    mean: tuple[float, float] = (0.0, 1.0)
+    sd: tuple[float, float] = (1.0, 1.0)
 
     def biased(self, a_hat: np.ndarray) -> np.ndarray:
         """Mask (n,) of the rows on the biased side.
@@ -43,6 +48,27 @@ class Split:
         array([ True, False])
         """
         return self.sign * (np.asarray(a_hat, dtype=float) - self.threshold) > 0
+
+    def probability(self, a_hat: np.ndarray) -> np.ndarray:
+        """P(biased | a_hat), (n,), from the two components: 1/2 at the threshold, never falling beyond it.
+
+        >>> Split(0.5, -1.0, True, 10.0, 1.0).probability(np.array([-9.0, 0.5, 9.0])).round(3).tolist()
+        [1.0, 0.5, 0.0]
+        """
+        (m0, m1), (s0, s1) = self.mean, self.sd
+        # Log odds of the upper component, up to a constant: curve * a^2 + slope * a, a parabola unless the
+        # widths are equal. Beyond its vertex the wider component would win again on the far side of the
+        # narrower one, which is no evidence of the other group: there the odds stay as at the vertex.
+        curve, slope = 0.5 / s0**2 - 0.5 / s1**2, m1 / s1**2 - m0 / s0**2
+        if 2 * curve * self.threshold + slope <= 0:
+            # A median or Otsu cut may lie where the odds fall; then take both widths as equal.
+            curve, slope = 0.0, 2 * (m1 - m0) / (s0**2 + s1**2)
+        a = np.asarray(a_hat, dtype=float)
+        if curve != 0:
+            vertex = -slope / (2 * curve)
+            a = np.maximum(a, vertex) if curve > 0 else np.minimum(a, vertex)
+        log_odds = (a - self.threshold) * (curve * (a + self.threshold) + slope)
+        return np.asarray(expit(self.sign * log_odds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +108,7 @@ def split(
         raise TableError(
             "the score or the outcome holds values that are not finite: no groups can be formed."
         )
+    a_hat, y, w = a_hat[w > 0], y[w > 0], w[w > 0]
     if np.unique(a_hat).size < 2:
         raise TableError("the score a_hat is the same for every row: it holds no two groups to compare.")
 
@@ -101,7 +128,8 @@ def split(
     rises = np.average(y[above], weights=w[above]) >= np.average(y[~above], weights=w[~above])
     separation = (mixture.mean[1] - mixture.mean[0]) / np.sqrt(np.mean(mixture.sd**2))
     sign = 1.0 if rises == (direction == "over") else -1.0
-    return Split(float(threshold), sign, bool(gain > 0), float(gain), float(separation))
+    mean, sd = ((float(part[0]), float(part[1])) for part in (mixture.mean, mixture.sd))
+    return Split(float(threshold), sign, bool(gain > 0), float(gain), float(separation), mean, sd)
 
 
 def content_residual(y: np.ndarray, z_hat: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -122,15 +150,17 @@ def _fit_two(a: np.ndarray, w: np.ndarray) -> _Mixture:
     scikit-learn's GaussianMixture knows no weights, and its starts depend on the order of the rows.
     """
     a, w = _compressed(a, w)
-    starts = [_em(a, w, _quantile(a, w, share)) for share in (0.15, 0.3, 0.5, 0.7, 0.85)]
-    return max(starts, key=lambda mixture: mixture.log_likelihood)
+    cuts = [_quantile(a, w, share) for share in (0.15, 0.3, 0.5, 0.7, 0.85)]
+    # The largest score is always above, so that no start has an empty side.
+    short = [_em(a, w, np.where(a > min(cut, a[-2]), 1.0, 0.0), EM_SHORT) for cut in cuts]
+    _, r = max(short, key=lambda run: run[0].log_likelihood)
+    return _em(a, w, r, EM_STEPS)[0]
 
 
 def _compressed(a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Equal scores as one weighted score; beyond MAX_POINTS of them, the means of neighbouring ones."""
     values, where = np.unique(a, return_inverse=True)
     mass = np.bincount(where, weights=w)
-    values, mass = values[mass > 0], mass[mass > 0]
     if len(values) <= MAX_POINTS:
         return values, mass
     bins = np.minimum((np.cumsum(mass) / mass.sum() * MAX_POINTS).astype(int), MAX_POINTS - 1)
@@ -139,14 +169,12 @@ def _compressed(a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, total[total > 0]
 
 
-def _em(a: np.ndarray, w: np.ndarray, cut: float) -> _Mixture:
+def _em(a: np.ndarray, w: np.ndarray, r: np.ndarray, steps: int) -> tuple[_Mixture, np.ndarray]:
+    """EM from responsibilities r (n,) of the upper component; the components and the last r."""
     centre, spread = _moments(a, w)
     x = (a - centre) / spread
-    r = (x > (cut - centre) / spread).astype(float)
-    if not 0 < w @ r < w.sum():
-        r = (x > x.min()).astype(float)
     before = -np.inf
-    for _ in range(EM_STEPS):
+    for _ in range(steps):
         mass = np.array([w @ (1 - r), w @ r])
         mean = np.array([w @ ((1 - r) * x), w @ (r * x)]) / mass
         variance = np.array([w @ ((1 - r) * (x - mean[0]) ** 2), w @ (r * (x - mean[1]) ** 2)]) / mass
@@ -160,7 +188,8 @@ def _em(a: np.ndarray, w: np.ndarray, cut: float) -> _Mixture:
         before = now
     order = np.argsort(mean)
     log_likelihood = now - w.sum() * (np.log(spread) + 0.5 * np.log(2 * np.pi))
-    return _Mixture(share[order], centre + spread * mean[order], spread * sd[order], float(log_likelihood))
+    mixture = _Mixture(share[order], centre + spread * mean[order], spread * sd[order], float(log_likelihood))
+    return mixture, r
 
 
 def _one_log_likelihood(a: np.ndarray, w: np.ndarray) -> float:
