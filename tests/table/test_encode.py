@@ -165,6 +165,8 @@ def test_drop_keeps_the_complete_rows_and_learns_from_them_alone(table: pd.DataF
     complete = Encoder.fit(clean, FULL, "raise").transform(clean)
     assert arrays.P.tobytes() == complete.P.tobytes()
     assert arrays.E.tobytes() == complete.E.tobytes()
+    np.testing.assert_array_equal(arrays.weights, clean["weight"])
+    np.testing.assert_array_equal(arrays.truth, clean["audited"])
     assert arrays.level_names["hazard"] == ("fire", "flood", "storm")
     assert arrays.y is not None
     assert not np.isnan(arrays.y).any()

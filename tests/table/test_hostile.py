@@ -120,7 +120,7 @@ def test_any_table_can_be_audited_and_what_a_fit_refuses_is_in_it(made: tuple[pd
     frame, roles = made
     findings = audit(frame, roles)
     assert all("\n" not in finding.statistic for finding in findings)
-    json.dumps([finding.to_dict() for finding in findings])
+    json.dumps([finding.to_dict() for finding in findings], allow_nan=False)
     try:
         require(frame, roles)
     except TableError:

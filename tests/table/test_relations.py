@@ -51,6 +51,16 @@ def test_a_copy_with_gaps_is_still_a_copy() -> None:
     assert len(copies(outcome, columns(x=np.where(np.arange(200) < 50, np.nan, 2 * Y)))) == 1
 
 
+def test_all_rows_decide_what_the_first_rows_suggest() -> None:
+    y = np.random.default_rng(1).normal(size=3000)
+    late = np.where(np.arange(3000) < 2000, y, -y)
+    still = np.where(np.arange(3000) < 2000, 0.0, y)
+    outcome = read_column(pd.Series(y), "y")
+    assert copies(outcome, columns(late=late, still=still, noise=y[::-1].copy())) == []
+    twice = read_column(pd.Series(still), "y")
+    assert [name for name, _ in copies(twice, columns(copy=2 * still))] == ["copy"]
+
+
 def test_collinear_sets_name_those_who_take_part() -> None:
     found = collinear_sets(columns(a=X, b=Y, c=X + Y + 1e-4 * Z, d=Z), ALL)
     assert found is not None

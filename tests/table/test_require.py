@@ -45,7 +45,7 @@ def test_the_message_for_gaps_is_the_promised_one(table: pd.DataFrame, roles: Ro
     require(table, roles, "drop")
     require(table, roles, "impute")
     table.loc[2, "hazard"] = None
-    assert "(so do column 'hazard')" in message(table, roles)
+    assert "(also column 'hazard')" in message(table, roles)
 
 
 def test_the_outcome_is_never_imputed(table: pd.DataFrame, roles: Roles) -> None:

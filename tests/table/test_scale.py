@@ -20,6 +20,8 @@ def test_integer_weights_equal_repeated_rows() -> None:
     weighted = centre_and_spread(x, w.astype(float))
     assert weighted == pytest.approx(centre_and_spread(again, np.ones(len(again))), rel=1e-13)
     assert weighted_median(x, w.astype(float)) == np.median(again)
+    assert weighted_median(np.array([4.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])) == 3.0
+    assert weighted_median(np.array([1.0, 2.0]), np.array([1.0, 1.0])) == 1.5
 
 
 def test_the_order_of_rows_changes_no_bit() -> None:

@@ -294,12 +294,13 @@ def weights(table: AuditTable) -> list[Trouble]:
     if len(finite) == 0 or finite.max() / WEIGHT_RATIO <= finite.min():
         return []
     top = values == finite.max()
+    times = min(float(finite.max()) / max(float(finite.min()), 1e-300), 1e300)
     return [
         Trouble(
             f"column {shown(name)}: from {finite.min():g} to {finite.max():g}, {table.rows(top)}",
             "A few rows decide the answer.",
             "Trim the largest weights.",
-            float(finite.max() / finite.min()),
+            times,
         )
     ]
 

@@ -92,7 +92,7 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
     measured = [roles.outcome, *covariates] if outcome else covariates
     gaps = [name for name in measured if table.columns[name].missing.any()]
     if missing == "raise" and gaps:
-        more = f" (so do {columns_named(gaps[1:])})" if len(gaps) > 1 else ""
+        more = f" (also {columns_named(gaps[1:])})" if len(gaps) > 1 else ""
         raise TableError(f"{_gap(table, gaps[0])}{more}: pass missing='drop' or 'impute'")
     if missing == "impute" and outcome and roles.outcome in gaps:
         raise TableError(
