@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from proxycal.demo import Comparison, biased_jobs, compare, lines
-from proxycal.simulate import Simulation
+from proxycal.simulation import Simulation
 from proxycal.table.roles import Roles
 
 

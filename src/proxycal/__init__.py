@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from proxycal.model import Calibration as Calibration
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
     from proxycal.model import load as load
-    from proxycal.simulate import inject_bias as inject_bias
-    from proxycal.simulate import simulate as simulate
+    from proxycal.simulation import inject_bias as inject_bias
+    from proxycal.simulation import simulate as simulate
     from proxycal.table.audit import audit as audit
     from proxycal.table.roles import Roles as Roles
 
@@ -32,9 +32,9 @@ _HOME = {
     "Roles": "proxycal.table.roles",
     "audit": "proxycal.table.audit",
     "datasets": "proxycal.datasets",
-    "inject_bias": "proxycal.simulate",
+    "inject_bias": "proxycal.simulation",
     "load": "proxycal.model",
-    "simulate": "proxycal.simulate",
+    "simulate": "proxycal.simulation",
 }
 
 __all__ = ["ProxycalError", "ProxycalWarning", "__version__", *sorted(_HOME)]
@@ -42,7 +42,9 @@ __all__ = ["ProxycalError", "ProxycalWarning", "__version__", *sorted(_HOME)]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'proxycal' has no attribute {name!r}; public names: {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'proxycal' has no attribute {name!r}; public names: {', '.join(__all__)}"
+        )
     module = importlib.import_module(_HOME[name])
     value = module if name == "datasets" else getattr(module, name)
     globals()[name] = value

@@ -20,8 +20,8 @@ from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableErr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.simulate import Direction as Bias
-    from proxycal.simulate import Noise
+    from proxycal.simulation import Direction as Bias
+    from proxycal.simulation import Noise
 
 app = typer.Typer(
     name="proxycal",

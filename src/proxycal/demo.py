@@ -14,12 +14,12 @@ import numpy as np
 from proxycal.datasets import load_jobs
 from proxycal.model import ProxyCalibrator
 from proxycal.runfile import DEFAULT_METHOD
-from proxycal.simulate import inject_bias
+from proxycal.simulation import inject_bias
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from proxycal.simulate import Simulation
+    from proxycal.simulation import Simulation
 
 ALPHA = 5.0
 

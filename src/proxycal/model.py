@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from proxycal.finding import Finding
-    from proxycal.methods.fit import Prediction
+    from proxycal.methods.fit import FittedMethod, Prediction
     from proxycal.report.data import ReportData
 
 _VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
@@ -55,6 +55,7 @@ class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
 
 
 METHODS = {
+    "exact": Method("proxycal.methods.exact", "fit_exact_method", "ExactFit"),
     "paper": Method("proxycal.methods.paper", "fit_paper", "PaperFit"),
 }
 
@@ -126,9 +127,7 @@ class ProxyCalibrator(BaseEstimator):
         encoder = Encoder.fit(df, self.roles, settings.missing)  # type: ignore[arg-type]
         arrays = encoder.transform(df)
         fitted = method.fit_function()(arrays, settings)
-        self.encoder_ = encoder
-        self.fit_ = fitted
-        self.result_ = Calibration(
+        result = Calibration(
             estimate=fitted.estimate,
             estimates=fitted.estimates,
             share_biased=fitted.share_biased,
@@ -139,8 +138,10 @@ class ProxyCalibrator(BaseEstimator):
             n=arrays.n,
             versions=_versions(),
         )
+        rows = _rows_shown(df, arrays, encoder, fitted, result)
+        # Only now, all at once: a fit that fails leaves an earlier one as it was.
+        self.encoder_, self.fit_, self.result_, self.rows_ = encoder, fitted, result, rows
         self.labels_ = row_labels(df, self.roles)[arrays.kept]
-        self.rows_ = self._fitted_rows(df, arrays)
         return self
 
     # --- what was found ---
@@ -188,7 +189,7 @@ class ProxyCalibrator(BaseEstimator):
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
         """
         verdict = self._fitted().verdict
-        arrays, made = self._predict(df)
+        arrays, made = _predicted(df, self.encoder_, self.fit_)
         if verdict != "bias found":
             warnings.warn(self._why_left_alone(), ProxycalWarning, stacklevel=2)
         self._warn_of_gaps(df, arrays, "y_cal, p_biased and mu")
@@ -204,12 +205,19 @@ class ProxyCalibrator(BaseEstimator):
         arrays = self.encoder_.transform(df, design=False)
         made = self.fit_.effects(arrays)
         self._warn_of_gaps(df, arrays, "tau")
+        alone = int(np.isnan(made.tau).sum())
+        if alone:
+            warnings.warn(
+                f"{counted(alone, 'row')} had no unbiased row to be matched with and got no tau: fit more rows",
+                ProxycalWarning,
+                stacklevel=2,
+            )
         return answer(df, spread(effect_columns(made, self.labels_), arrays.kept))
 
     def latents(self, df: Any) -> Any:
         """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
         self._fitted()
-        arrays, made = self._predict(df)
+        arrays, made = _predicted(df, self.encoder_, self.fit_)
         self._warn_of_gaps(df, arrays, "z and a")
         columns = {f"z_{j + 1}": made.z[:, j] for j in range(made.z.shape[1])} | {"a": made.a}
         return answer(df, spread(columns, arrays.kept))
@@ -297,15 +305,6 @@ class ProxyCalibrator(BaseEstimator):
             paper=PaperSettings() if self.paper is None else self.paper,
         )
 
-    def _predict(self, df: Any) -> tuple[Arrays, Prediction]:
-        arrays = self.encoder_.transform(df, design=False)
-        made = self.fit_.predict(arrays)
-        if self.result_.verdict != "bias found":
-            # Data that were right must not be made worse: without a finding, what was reported stands.
-            y_obs = _outcome(arrays)
-            made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
-        return arrays, made
-
     def _why_left_alone(self) -> str:
         reasons = [one.reading for one in self.fit_.findings if not one.ok]
         return (
@@ -323,15 +322,6 @@ class ProxyCalibrator(BaseEstimator):
                 ProxycalWarning,
                 stacklevel=3,
             )
-
-    def _fitted_rows(self, df: Any, arrays: Arrays) -> FittedRows:
-        chosen = np.arange(arrays.n)
-        if arrays.n > _ROWS_SHOWN:
-            rng = np.random.default_rng(self.result_.settings.random_state)
-            chosen = np.sort(rng.choice(arrays.n, _ROWS_SHOWN, replace=False))
-        frame = to_pandas(df).iloc[np.flatnonzero(arrays.kept)[chosen]]
-        small, made = self._predict(frame)
-        return fitted_rows(frame, self.roles, _outcome(small), arrays.weights[chosen], made)
 
 
 def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
@@ -371,6 +361,28 @@ def _method(name: str) -> Method:
         known = " or ".join(f"method='{one}'" for one in METHODS)
         raise UnavailableError(f"method='{name}' is not available yet: use {known}")
     return METHODS[name]
+
+
+def _predicted(df: Any, encoder: Encoder, fitted: FittedMethod) -> tuple[Arrays, Prediction]:
+    arrays = encoder.transform(df, design=False)
+    made = fitted.predict(arrays)
+    if fitted.verdict != "bias found":
+        # Data that were right must not be made worse: without a finding, what was reported stands.
+        y_obs = _outcome(arrays)
+        made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
+    return arrays, made
+
+
+def _rows_shown(
+    df: Any, arrays: Arrays, encoder: Encoder, fitted: FittedMethod, result: Calibration
+) -> FittedRows:
+    chosen = np.arange(arrays.n)
+    if arrays.n > _ROWS_SHOWN:
+        rng = np.random.default_rng(result.settings.random_state)
+        chosen = np.sort(rng.choice(arrays.n, _ROWS_SHOWN, replace=False))
+    frame = to_pandas(df).iloc[np.flatnonzero(arrays.kept)[chosen]]
+    small, made = _predicted(frame, encoder, fitted)
+    return fitted_rows(frame, result.roles, _outcome(small), arrays.weights[chosen], made)
 
 
 def _outcome(arrays: Arrays) -> np.ndarray:

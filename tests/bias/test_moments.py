@@ -8,7 +8,7 @@ import pytest
 from proxycal.bias import moments as module
 from proxycal.bias.moments import fit_moments
 from proxycal.errors import SettingsError, TableError
-from proxycal.simulate import simulate
+from proxycal.simulation import simulate
 
 
 def _arrays(**arguments):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from proxycal.errors import ProxycalError, SettingsError, TableError
-from proxycal.simulate import inject_bias, simulate
+from proxycal.simulation import inject_bias, simulate
 from proxycal.table.roles import Roles
 
 LARGE = 40_000

@@ -1,0 +1,375 @@
+"""What the verdict of an exact fit rests on: the evidence as numbers, and what may be said because of it.
+
+A wrong number is worse than none. "bias found" needs a shift that beats every other explanation, and nothing
+that makes the answer untrustworthy; "no bias found" needs data that could have shown one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from proxycal.finding import Finding
+from proxycal.methods.crosschecks import WEAK_F, agreement, apart, first_stage
+
+if TYPE_CHECKING:
+    from proxycal.bias.designs import Data
+    from proxycal.bias.exact import ExactBias, Runner
+    from proxycal.bias.mixture import Rows
+    from proxycal.bias.moments import MomentsFit
+    from proxycal.methods.fit import Estimate
+
+# Below this share of the outcome's remaining variance the proxies say nothing about its content.
+IRRELEVANT = 0.01
+# Biased rows inside the central 98% of the unbiased rows' content; below this share there is nothing to compare.
+OVERLAP = 0.5
+# Two estimators this many standard errors and this much apart cannot both be right.
+DISAGREE_SE, DISAGREE_PART = 4.0, 0.3
+# A shift below this many residual sds is told from noise by E alone.
+SEPARATED = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Numbers only, so that a saved run can say the same things again.
+
+    gain : BIC of the best model without a bias less that of the best with one. cost : what the bias model's
+    extra parameters cost in BIC. separation : alpha in residual sds. gate_p : p-value of "E does not drive who
+    is biased". relevance : share of what E leaves of the outcome that the proxies explain. overlap : share of
+    the biased inside the unbiased rows' content. two_humps : the best model without a bias is a shift that E
+    does not drive. constancy_p : p-value of "one size for all levels" where alpha varies, else NaN.
+    by_level_gain : BIC gain of the best alpha by level over a constant one, NaN where not tried.
+    """
+
+    gain: float
+    cost: float
+    separation: float
+    share: float
+    converged: bool
+    decrement: float
+    gate_p: float
+    relevance: float
+    overlap: float
+    two_humps: bool
+    first_stage_f: float
+    two_valued_p: float
+    constancy_p: float
+    by_level_gain: float
+    shape: str
+    null_shape: str
+    features: str
+    effect: str
+    n: int
+    n_race: int
+    exact: Estimate
+    moments: Estimate
+    match: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; a number that is not finite becomes None."""
+        values = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(self).items()
+        }
+        return values | {name: getattr(self, name).to_dict() for name in ("exact", "moments", "match")}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Evidence:
+        """The reverse of `to_dict`."""
+        from proxycal.methods.fit import Estimate
+
+        plain = {name: math.nan if value is None else value for name, value in values.items()}
+        return cls(**plain | {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")})
+
+
+def collect(
+    found: ExactBias,
+    data: Data,
+    rows: Rows,
+    p_biased: np.ndarray,
+    estimates: tuple[Estimate, ...],
+    moments: MomentsFit,
+) -> Evidence:
+    """The evidence of one fit; estimates are exact, moments, match, ..."""
+    exact = estimates[0]
+    frame = found.bias.frame
+    L = len(found.shift)
+    gamma = found.bias.params.gamma[0, 1:]  # type: ignore[index]
+    y_cal = data.y - p_biased * (rows.D @ found.shift)
+    return Evidence(
+        gain=found.gain,
+        cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
+        separation=abs(exact.alpha) / max(found.sigma, 1e-300),
+        share=found.share,
+        converged=found.converged,
+        decrement=found.decrement,
+        gate_p=_wald(gamma, found.gate_cov[1:, 1:]),
+        relevance=_relevance(y_cal, data),
+        overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
+        two_humps=found.null.shape.shift,
+        first_stage_f=moments.first_stage_f_robust,
+        two_valued_p=moments.two_valued_p,
+        constancy_p=_constancy(found),
+        by_level_gain=_by_level_gain(found.runners),
+        shape=found.bias.shape.label,
+        null_shape=found.null.shape.label,
+        features=frame.features,
+        effect=frame.effect,
+        n=len(data.y),
+        n_race=found.n_race,
+        exact=exact,
+        moments=estimates[1],
+        match=estimates[2],
+    )
+
+
+def _wald(value: np.ndarray, cov: np.ndarray) -> float:
+    """p-value of value = 0."""
+    statistic = float(value @ np.linalg.pinv(cov, hermitian=True) @ value)
+    return float(chi2.sf(max(statistic, 0.0), len(value)))
+
+
+def _constancy(found: ExactBias) -> float:
+    """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
+    L = len(found.shift)
+    if L < 2:
+        return math.nan
+    if found.bias.frame.effect == "linear":
+        return _wald(found.shift[1:], found.shift_cov[1:, 1:])
+    contrast = np.eye(L)[1:] - np.eye(L)[:1]
+    return _wald(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T)
+
+
+def _by_level_gain(runners: tuple[Runner, ...]) -> float:
+    claims = [r for r in runners if r.entrant.shape.claims_bias]
+    by_level = [r.bic for r in claims if r.frame.effect.startswith("by:")]
+    constant = [r.bic for r in claims if r.frame.effect == "constant"]
+    return min(constant) - min(by_level) if by_level and constant else math.nan
+
+
+def _relevance(y: np.ndarray, data: Data) -> float:
+    """Partial R2 of the proxies given E."""
+    root = np.sqrt(data.weights)
+    E = np.column_stack([np.ones(len(y)), data.E])
+
+    def left(X: np.ndarray) -> float:
+        residual = y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
+        return float(data.weights @ residual**2)
+
+    alone, both = left(E), left(np.column_stack([E, data.P]))
+    n, k = float(data.weights.sum()), data.P.shape[1]
+    # Adjusted for the k columns that would explain k/n by chance.
+    return max(0.0, 1.0 - (both / max(n - k, 1.0)) / max(alone / n, 1e-300))
+
+
+def _overlap(content: np.ndarray, p_biased: np.ndarray) -> float:
+    biased = p_biased > 0.5
+    if not biased.any() or biased.all():
+        return math.nan
+    low, high = np.quantile(content[~biased], [0.01, 0.99])
+    inside = (content[biased] >= low) & (content[biased] <= high)
+    return float(inside.mean())
+
+
+def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
+    """Topics of the findings that make the answer untrustworthy, whatever the race says."""
+    out = []
+    if not evidence.converged:
+        out.append("convergence")
+    if evidence.relevance < IRRELEVANT:
+        out.append("relevance")
+    if evidence.overlap < OVERLAP:
+        out.append("overlap")
+    weak = not evidence.first_stage_f >= WEAK_F
+    if evidence.separation < SEPARATED and weak:
+        out.append("separation")
+    if _disagree(evidence):
+        out.append("agreement")
+    return tuple(out)
+
+
+def _disagree(evidence: Evidence) -> bool:
+    """Moments or matching far from the exact answer, beyond errors and beyond a third of its size.
+
+    The moments are heard only where their own test of a two-valued bias does not reject, and E is a strong
+    instrument; with a size that varies they have no single size to find.
+    """
+    if evidence.effect != "constant":
+        return False
+    voices = [evidence.match]
+    if evidence.first_stage_f >= WEAK_F and evidence.two_valued_p > 0.05:
+        voices.append(evidence.moments)
+    far = [
+        apart(evidence.exact, other) > DISAGREE_SE
+        and abs(evidence.exact.alpha - other.alpha) > DISAGREE_PART * abs(evidence.exact.alpha)
+        for other in voices
+    ]
+    return any(far)
+
+
+def verdict(evidence: Evidence) -> str:
+    """ "bias found", "no bias found" or "not identified"."""
+    doubt = reasons_for_doubt(evidence)
+    if evidence.gain > 0.0:
+        return "not identified" if doubt else "bias found"
+    hint = evidence.gain > -0.25 * evidence.cost
+    humps = evidence.two_humps and evidence.separation >= 2.0
+    blind = "relevance" in doubt or "convergence" in doubt
+    return "not identified" if hint or humps or blind else "no bias found"
+
+
+def findings(evidence: Evidence) -> tuple[Finding, ...]:
+    """The reasons for the verdict first, then the cross-checks and what was chosen on the way."""
+    doubt = reasons_for_doubt(evidence)
+    return (
+        _race(evidence),
+        _separation(evidence, "separation" in doubt),
+        _gate(evidence),
+        _relevant(evidence),
+        _overlaps(evidence),
+        agreement(evidence.exact, evidence.moments, "agreement with moments"),
+        agreement(evidence.exact, evidence.match, "agreement with matching"),
+        first_stage(evidence.first_stage_f),
+        _convergence(evidence),
+        _varies(evidence),
+        _content(evidence),
+    )
+
+
+def _race(e: Evidence) -> Finding:
+    if e.gain > 0.0:
+        reading = "A shift that the environment drives explains the outcome better than any model without a bias."
+        remedy = "Nothing to do."
+    elif e.two_humps and e.separation >= 2.0:
+        reading = (
+            "What content leaves of the outcome has two humps, but the environment does not say who is on which: "
+            "that may be a bias or just the shape of the outcome."
+        )
+        remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
+    elif e.gain > -0.25 * e.cost:
+        reading = "There is a hint of a shift, not enough to call it one."
+        remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
+    else:
+        reading = "Models without a bias explain the outcome as well."
+        remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
+    return Finding(
+        question="Does a reporting bias explain the outcome better than anything else?",
+        statistic=f"BIC gain {e.gain:.1f} ({e.shape}, with bias, against {e.null_shape}, without)",
+        reading=reading,
+        remedy=remedy,
+        ok=e.gain > 0.0,
+        topic="race",
+        value=e.gain,
+    )
+
+
+def _separation(e: Evidence, doubtful: bool) -> Finding:
+    apart_enough = e.separation >= 2.0
+    return Finding(
+        question="Is the bias large beside the noise?",
+        statistic=f"alpha is {e.separation:.2f} residual standard deviations",
+        reading=(
+            "Biased and unbiased rows stand apart."
+            if apart_enough
+            else "Biased and unbiased rows overlap: their average is known better than who is who."
+        ),
+        remedy=(
+            "Nothing to do." if apart_enough else "Proxies that explain more of the outcome would separate them."
+        ),
+        ok=not doubtful,
+        topic="separation",
+        value=e.separation,
+    )
+
+
+def _gate(e: Evidence) -> Finding:
+    ok = e.gate_p < 0.01
+    return Finding(
+        question="Does the environment drive who is biased?",
+        statistic=f"Wald test of the gate, p = {e.gate_p:.2g}",
+        reading="It does." if ok else "It hardly does: who is biased rests on the shape of the outcome alone.",
+        remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",
+        ok=ok,
+        topic="gate",
+        value=e.gate_p,
+    )
+
+
+def _relevant(e: Evidence) -> Finding:
+    ok = e.relevance >= IRRELEVANT
+    return Finding(
+        question="Do the proxies see the outcome?",
+        statistic=f"they explain {e.relevance:.1%} of what the environment leaves of it",
+        reading="They do." if ok else "They do not: content and bias cannot be told apart.",
+        remedy="Nothing to do." if ok else "Use proxies that measure the same reality as the outcome.",
+        ok=ok,
+        topic="relevance",
+        value=e.relevance,
+    )
+
+
+def _overlaps(e: Evidence) -> Finding:
+    known = math.isfinite(e.overlap)
+    ok = not known or e.overlap >= OVERLAP
+    return Finding(
+        question="Are there unbiased rows like the biased ones?",
+        statistic=f"{e.overlap:.0%} of the biased lie among the unbiased in content" if known else "one group only",
+        reading=(
+            "The two groups overlap in content."
+            if ok
+            else "They hardly overlap: what the biased would have reported is extrapolated."
+        ),
+        remedy="Nothing to do." if ok else "Restrict the table to contents where both kinds of reporter occur.",
+        ok=ok,
+        topic="overlap",
+        value=e.overlap if known else None,
+    )
+
+
+def _convergence(e: Evidence) -> Finding:
+    return Finding(
+        question="Did the fit converge?",
+        statistic=f"log likelihood left to gain: {e.decrement:.1g}",
+        reading="It did." if e.converged else "It did not: the numbers are those of an unfinished fit.",
+        remedy="Nothing to do." if e.converged else "Drop collinear or nearly constant columns, and refit.",
+        ok=e.converged,
+        topic="convergence",
+        value=e.decrement,
+    )
+
+
+def _varies(e: Evidence) -> Finding:
+    if e.effect != "constant":
+        differs = e.constancy_p < 0.05
+        reading = f"The size of the bias {'differs' if differs else 'may well be the same'} ({e.effect})."
+        statistic = f"Wald test of one size for all, p = {e.constancy_p:.2g}"
+    elif math.isfinite(e.by_level_gain):
+        reading = "One size serves all levels of the categorical environment columns."
+        statistic = f"BIC gain of a size by level: {e.by_level_gain:.1f}"
+    else:
+        reading, statistic = "One size was asked for, and no categorical column suggests another.", "not tested"
+    return Finding(
+        question="Is the bias of one size?",
+        statistic=statistic,
+        reading=reading,
+        remedy="Nothing to do; the outcome is calibrated accordingly.",
+        ok=True,
+        topic="constancy",
+        value=e.constancy_p if math.isfinite(e.constancy_p) else None,
+    )
+
+
+def _content(e: Evidence) -> Finding:
+    where = "all rows" if e.n_race >= e.n else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
+    return Finding(
+        question="How did content enter?",
+        statistic=f"features: {e.features}; shape of the outcome: {e.shape}",
+        reading=f"Features and shape were chosen by BIC on {where}.",
+        remedy="Nothing to do.",
+        ok=True,
+        topic="content",
+    )

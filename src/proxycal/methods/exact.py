@@ -1,0 +1,297 @@
+"""The exact method, end to end: the race of mixtures, matching and moments beside it, a verdict.
+
+    (y, P, E) -> bias/exact.py -> alpha, P(A=1)     who is biased -> effect/match.py     y, P, E -> bias/moments.py
+
+Everything inside speaks of over-reporting; direction="under" negates the outcome on the way in and every
+signed answer on the way out, so that the two mirror each other exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.stats import norm
+
+from proxycal.bias.designs import Data, Frame, Spec
+from proxycal.bias.exact import ExactBias, content_mean, fit_exact
+from proxycal.bias.features import Basis
+from proxycal.bias.mixture import Params, Rows, Shape, posterior
+from proxycal.bias.moments import fit_moments
+from proxycal.effect.calibrate import calibrate
+from proxycal.effect.match import Controls, MatchFit, match_effect, match_new
+from proxycal.errors import SettingsError, TableError
+from proxycal.methods.evidence import Evidence, collect, findings, verdict
+from proxycal.methods.fit import Effects, Estimate, Prediction
+from proxycal.methods.parts import controls_from, controls_tensors, outcome_of, pack, unpack
+
+if TYPE_CHECKING:
+    from proxycal.config import Settings
+    from proxycal.finding import Finding
+    from proxycal.table.encode import Arrays
+
+K_MATCH = 5
+_PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFit:
+    """The fitted mixture, the rows to match with, the estimates side by side and what the verdict rests on.
+
+    sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of the outcome times sign.
+    shift_cov : (L, L) of its shift, outcome's units. cluster_sd : sd of what rows of a cluster share.
+    controls : unbiased rows, or None where the split leaves nothing to match.
+    """
+
+    sign: float
+    level: float
+    spec: Spec
+    shift_cov: np.ndarray
+    sigma: float
+    cluster_sd: float
+    controls: Controls | None
+    estimates: tuple[Estimate, ...]
+    share_biased: float
+    evidence: Evidence
+
+    @property
+    def estimate(self) -> Estimate:
+        """The exact estimate."""
+        return self.estimates[0]
+
+    @property
+    def verdict(self) -> str:
+        """What the evidence allows to say."""
+        return verdict(self.evidence)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The reasons for the verdict and the cross-checks."""
+        return findings(self.evidence)
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        """Nothing is trained by epochs."""
+        return {}
+
+    def predict(self, arrays: Arrays) -> Prediction:
+        """Answer for rows encoded like the fitted ones."""
+        y, rows, p_biased = self._posterior(arrays)
+        scale = self.spec.frame.scale
+        alpha_row = rows.D @ self.spec.params.a[0] * scale  # type: ignore[index]
+        se_row = np.sqrt(np.maximum(((rows.D @ self.shift_cov) * rows.D).sum(axis=1), 0.0))
+        # What calibration takes off is a bias of the stated direction; a level without one is left alone.
+        made = calibrate(y, p_biased, np.maximum(alpha_row, 0.0), se_row, 0.0, "over", self.level)
+        low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
+        post = posterior(self.spec.params, rows, self.spec.shape)
+        mu = content_mean(self.spec.params, rows, post) * scale + self.spec.frame.centre
+        return Prediction(
+            p_biased=p_biased,
+            mu=self.sign * mu,
+            shift=self.sign * made.shift,
+            y_cal=self.sign * made.y_cal,
+            low=low,
+            high=high,
+            z=content_index(self.spec, rows),
+            a=p_biased,
+        )
+
+    def effects(self, arrays: Arrays) -> Effects:
+        """Local effects, each row against its nearest unbiased fitted rows in the content index."""
+        if self.controls is None:
+            raise TableError(
+                "there are no unbiased rows to match with, so no local effects: the fit says nobody, or "
+                "everybody, is biased; read findings_"
+            )
+        y, rows, p_biased = self._posterior(arrays)
+        made = match_new(self.controls, y, content_index(self.spec, rows), p_biased > 0.5)
+        return Effects(self.sign * made.tau, made.n_matched, made.neighbours, made.distances)
+
+    def _posterior(self, arrays: Arrays) -> tuple[np.ndarray, Rows, np.ndarray]:
+        """The outcome as over-reported, its features, and P(A=1|data)."""
+        data = data_of(arrays, self.sign)
+        rows = self.spec.frame.rows(replace(data, truth=None))
+        return data.y, rows, p_of(self.spec, rows, self.cluster_sd)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything needed to rebuild the fit exactly."""
+        frame = self.spec.frame
+        content, content_arrays = frame.content.state()
+        gate, gate_arrays = frame.gate.state()
+        values = {
+            "sign": self.sign,
+            "level": self.level,
+            "shape": asdict(self.spec.shape),
+            "frame": {
+                "features": frame.features,
+                "effect": frame.effect,
+                "n_levels": frame.n_levels,
+                "centre": frame.centre,
+                "scale": frame.scale,
+                "content": content,
+                "gate": gate,
+            },
+            "sigma": self.sigma,
+            "cluster_sd": self.cluster_sd,
+            "k": None if self.controls is None else self.controls.k,
+            "estimates": [one.to_dict() for one in self.estimates],
+            "share_biased": self.share_biased,
+            "evidence": self.evidence.to_dict(),
+        }
+        named = {name: getattr(self.spec.params, name) for name in _PARAMS}
+        parts = {
+            "params": {name: np.ascontiguousarray(value) for name, value in named.items() if value is not None},
+            "content": {name: np.ascontiguousarray(value) for name, value in content_arrays.items()},
+            "gate": {name: np.ascontiguousarray(value) for name, value in gate_arrays.items()},
+            "errors": {"shift_cov": np.ascontiguousarray(self.shift_cov)},
+        }
+        if self.controls is not None:
+            parts["controls"] = controls_tensors(self.controls)
+        return values, pack(parts)
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """The reverse of `state`."""
+        kept = values["frame"]
+        params = unpack(tensors, "params")
+        frame = Frame(
+            features=str(kept["features"]),
+            content=Basis.from_state(kept["content"], unpack(tensors, "content")),
+            gate=Basis.from_state(kept["gate"], unpack(tensors, "gate")),
+            effect=str(kept["effect"]),
+            n_levels=int(kept["n_levels"]),
+            centre=float(kept["centre"]),
+            scale=float(kept["scale"]),
+        )
+        return cls(
+            sign=float(values["sign"]),
+            level=float(values["level"]),
+            spec=Spec(Shape(**values["shape"]), frame, Params(*[params.get(name) for name in _PARAMS])),
+            shift_cov=unpack(tensors, "errors")["shift_cov"],
+            sigma=float(values["sigma"]),
+            cluster_sd=float(values["cluster_sd"]),
+            controls=None if values["k"] is None else controls_from(unpack(tensors, "controls"), int(values["k"])),
+            estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
+            share_biased=float(values["share_biased"]),
+            evidence=Evidence.from_dict(values["evidence"]),
+        )
+
+
+def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
+    """Race and fit, then put matching and moments beside the answer."""
+    sign = 1.0 if settings.direction == "over" else -1.0
+    data = data_of(arrays, sign)
+    _check_effect(settings.effect, arrays)
+    found = fit_exact(data, settings.effect, seed=settings.random_state)
+    rows = found.bias.frame.rows(replace(data, truth=None))
+    p_biased = p_of(found.bias, rows, found.cluster_sd)
+    matched = _match(data, content_index(found.bias, rows), p_biased)
+    moments = fit_moments(
+        data.y, arrays.P, arrays.E, data.weights, data.cluster, direction="over", level=settings.level
+    )
+    estimates = (
+        _exact_estimate(found, rows, p_biased, data.weights, settings.level),
+        Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
+        _match_estimate(matched, settings.level),
+        *_level_estimates(found, arrays, settings.level),
+    )
+    return ExactFit(
+        sign=sign,
+        level=settings.level,
+        spec=found.bias,
+        shift_cov=found.shift_cov,
+        sigma=found.sigma,
+        cluster_sd=found.cluster_sd,
+        controls=None if matched is None else matched.controls,
+        estimates=estimates,
+        share_biased=found.share,
+        evidence=collect(found, data, rows, p_biased, estimates, moments),
+    )
+
+
+def data_of(arrays: Arrays, sign: float) -> Data:
+    """The arrays as the exact estimator sees them: the bias upward."""
+    numeric = ~np.array([*arrays.proxy_categorical, *arrays.categorical], dtype=bool)
+    return Data(
+        y=sign * outcome_of(arrays),
+        P=arrays.P,
+        E=arrays.E,
+        weights=arrays.weights,
+        curved=numeric,
+        cluster=arrays.cluster,
+        levels=arrays.levels,
+        truth=None if arrays.truth is None else sign * arrays.truth,
+    )
+
+
+def p_of(spec: Spec, rows: Rows, cluster_sd: float) -> np.ndarray:
+    """P(A=1|data) of any rows; a row of an unknown cluster carries its intercept as noise."""
+    params = spec.params
+    if cluster_sd > 0.0:
+        variance = np.exp(2.0 * params.log_sigma) + (cluster_sd / spec.frame.scale) ** 2
+        params = replace(params, log_sigma=0.5 * np.log(variance))
+    return posterior(params, rows, spec.shape).p_biased[0]  # type: ignore[index]
+
+
+def content_index(spec: Spec, rows: Rows) -> np.ndarray:
+    """The content that drives the outcome, (n, d): the linear predictor of each component that has its own."""
+    beta = spec.params.beta[0]
+    if spec.shape.means == "shared":
+        beta = beta[:1]
+    elif spec.shape.means == "atom":
+        beta = beta[:-1]
+    return np.asarray(rows.X @ beta.T) * spec.frame.scale
+
+
+def _check_effect(effect: str, arrays: Arrays) -> None:
+    column = effect.removeprefix("by:")
+    if effect.startswith("by:") and column not in arrays.levels:
+        known = ", ".join(f"'by:{name}'" for name in arrays.levels) or "none here"
+        raise SettingsError(
+            f"effect='{effect}': '{column}' is not a categorical environment column; possible: {known}. "
+            "A numeric column can be cut into a few levels first"
+        )
+
+
+def _match(data: Data, z: np.ndarray, p_biased: np.ndarray) -> MatchFit | None:
+    """The matched estimate of the rows that are more likely biased than not; None without two groups."""
+    biased = p_biased > 0.5
+    if not biased.any() or biased.all():
+        return None
+    return match_effect(data.y, z, biased, K_MATCH, data.weights, data.cluster)
+
+
+def _exact_estimate(
+    found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
+) -> Estimate:
+    """alpha: the shift itself, or, where it varies, its mean over the biased."""
+    share = weights * p_biased
+    at = (share @ rows.D) / max(float(share.sum()), 1e-300)
+    note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
+    return _normal("exact", float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0))), level, note)
+
+
+def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
+    """alpha of each level, or each coefficient of a linear shift."""
+    frame = found.bias.frame
+    if not frame.effect.startswith("by:"):
+        return []
+    column = frame.effect.removeprefix("by:")
+    errors = np.sqrt(np.maximum(np.diag(found.shift_cov), 0.0))
+    triples = zip(arrays.level_names[column], found.shift, errors, strict=True)
+    return [_normal(f"exact, {column}={name}", float(a), float(se), level) for name, a, se in triples]
+
+
+def _match_estimate(matched: MatchFit | None, level: float) -> Estimate:
+    if matched is None:
+        return Estimate.missing("match", "nobody, or everybody, is more likely biased than not: no match")
+    return _normal("match", matched.alpha, matched.se, level, matched.note)
+
+
+def _normal(name: str, alpha: float, se: float, level: float, note: str = "") -> Estimate:
+    if not math.isfinite(se):
+        return Estimate(name, alpha, math.nan, math.nan, math.nan, note)
+    reach = float(norm.ppf(0.5 + level / 2.0)) * se
+    return Estimate(name, alpha, se, alpha - reach, alpha + reach, note)

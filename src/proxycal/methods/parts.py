@@ -1,0 +1,57 @@
+"""Pieces that several methods keep: named tensors of a run, and the rows that others are matched to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.effect.match import Controls, Whitening
+from proxycal.errors import StoreError, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proxycal.table.encode import Arrays
+
+_CONTROLS = ("z", "mean_y", "weight", "rows", "position", "slope")
+
+
+def pack(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """{"net": {"w": x}} -> {"net/w": x}."""
+    return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
+
+
+def unpack(tensors: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
+    """The arrays of one part, by their own names; none at all is a damaged file."""
+    arrays = {
+        name.removeprefix(f"{part}/"): value for name, value in tensors.items() if name.startswith(f"{part}/")
+    }
+    if not arrays:
+        raise StoreError(
+            f"The stored tensors hold no part {part!r}: the file is incomplete. Refit or restore it."
+        )
+    return arrays
+
+
+def controls_tensors(controls: Controls) -> dict[str, np.ndarray]:
+    """The matched-to rows as named arrays."""
+    named = {name: np.ascontiguousarray(getattr(controls, name)) for name in _CONTROLS}
+    return named | {
+        "mean": controls.whitening.mean,
+        "transform": np.ascontiguousarray(controls.whitening.transform),
+    }
+
+
+def controls_from(tensors: Mapping[str, np.ndarray], k: int) -> Controls:
+    """The reverse of `controls_tensors`."""
+    z, mean_y, weight, rows, position, slope = (tensors[name] for name in _CONTROLS)
+    whitening = Whitening(tensors["mean"], tensors["transform"])
+    return Controls(z, mean_y, weight, rows, position, slope, whitening, k)
+
+
+def outcome_of(arrays: Arrays) -> np.ndarray:
+    """The outcome, which every method needs."""
+    if arrays.y is None:
+        raise TableError("the outcome column is needed here: pass a table that has it")
+    return arrays.y
