@@ -61,6 +61,42 @@ def test_moments_are_linear_in_h_with_the_stated_slopes():
             assert beta[0] == pytest.approx(sigma**2 - c**2 - c * alpha, abs=0.05)
 
 
+def _moved(sample, row=None, proxy=None, step=0.0):
+    """The sample with one row's weight, or one b, moved by `step`; h stays the same function of E."""
+    w = sample.w + (0.0 if row is None else step * (np.arange(len(sample.w)) == row))
+    u = sample.u - (0.0 if proxy is None else step * sample.P[:, proxy])
+    centred = (v - w @ v / w.sum() for v in (u, sample.h))
+    return module._Sample(*centred, sample.Q, sample.P, sample.psi_b, w, None)
+
+
+def test_influences_are_the_derivatives_of_what_they_belong_to():
+    rng = np.random.default_rng(1)
+    n, step = 80, 1e-5
+    E, P, w = rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), rng.uniform(0.5, 2.0, n)
+    u = 2.0 * (E[:, 0] + rng.normal(size=n) > 0) + 0.5 * rng.normal(size=n)
+    Q, P = (v - w @ v / w.sum() for v in (E, P))
+    # psi_b picks out the derivative by each b in the first two rows.
+    psi_b = np.eye(n, 2)
+    with_b = _moved(module._Sample(u, E[:, 0] + 0.3 * E[:, 1], Q, P, psi_b, w, None))
+    without = _moved(module._Sample(u, with_b.h, Q, P, 0 * psi_b, w, None))
+
+    def slope_of(what, **moved):
+        ends = (what(_moved(without, step=s, **moved)) for s in (step, -step))
+        return (next(ends) - next(ends)) / (2 * step)
+
+    size = module._size(without)
+    for what, influence in (
+        (lambda s: module._size(s).alpha2, lambda s: module._influence(s, size)),
+        (lambda s: module._curvature(s, module._size(s))[0], lambda s: module._curvature(s, size)[1]),
+    ):
+        plain = influence(without)
+        for row in (0, 7, 40):
+            np.testing.assert_allclose(plain[row], slope_of(what, row=row), rtol=1e-5, atol=1e-7)
+        for proxy in (0, 1):
+            by_b = influence(with_b)[proxy] - plain[proxy]
+            np.testing.assert_allclose(by_b, slope_of(what, proxy=proxy), rtol=1e-5, atol=1e-7)
+
+
 # --- accuracy and honest errors ---------------------------------------------------------------------------
 
 

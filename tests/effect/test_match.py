@@ -77,6 +77,38 @@ def test_adjustment_equals_its_definition():
     assert fit.alpha == pytest.approx(np.mean(np.array(tau)[biased]), abs=1e-10)
 
 
+def _uses(y, z, biased, k):
+    """How much alpha moves with the outcome of each row: it is linear in y, so a unit step is exact."""
+    base = match_effect(y, z, biased, k=k).alpha
+    steps = np.eye(len(y))
+    return np.array([match_effect(y + step, z, biased, k=k).alpha - base for step in steps])
+
+
+def test_standard_error_counts_the_adjustment_as_a_use_of_the_controls():
+    y, z, biased = _world(n=40, d=2, seed=17)
+    k = 3
+    fit = match_effect(y, z, biased, k=k)
+    use = -_uses(y, z, biased, k)[~biased] * biased.sum()
+    _, neighbours = _brute(y, z, biased, k)
+    times = np.bincount(neighbours[biased].ravel(), minlength=len(y))[~biased]
+    sigma2 = k / (k + 1) * fit.tau[~biased] ** 2
+    variance = np.sum((fit.tau[biased] - fit.alpha) ** 2)
+    variance += np.sum(np.maximum(use**2 - times / k**2, 0) * sigma2)
+    assert fit.se == pytest.approx(np.sqrt(variance) / biased.sum(), rel=1e-6)
+
+
+def test_clustered_error_is_the_sum_of_uses_times_residuals():
+    y, z, biased = _world(n=40, d=2, seed=18)
+    group = np.arange(40) // 4
+    fit = match_effect(y, z, biased, k=3, cluster=group)
+    use = _uses(y, z, biased, 3)
+    level = y - z @ fit.controls.slope
+    intercept = np.average(level[~biased], weights=use[~biased])
+    psi = use * (level - intercept - np.where(biased, fit.alpha, 0.0))
+    sums = np.bincount(group, weights=psi)
+    assert fit.se == pytest.approx(np.sqrt(sums @ sums * 10 / 9), rel=1e-6)
+
+
 @pytest.mark.parametrize("d", [2, 10])
 def test_affine_changes_of_content_change_nothing(d):
     y, z, biased = _world(n=200, d=d, seed=2)

@@ -197,7 +197,7 @@ def _influence(sample: _Sample, size: _Size) -> np.ndarray:
     direct = 6 * size.s2 * h * e2 / size.m + 6 * e2 / W - 2 * h * e3 / size.m
     s2_by_b = -((w * h * (2 * u - size.s2)) @ P) / size.m
     s3_by_b = -((w * h * (3 * u**2 - size.s3)) @ P) / size.m
-    i2_by_b = -((w * 2 * u) @ P) / W
+    i2_by_b = -2 * ((w * u) @ P) / W
     return direct + sample.psi_b @ (6 * size.s2 * s2_by_b + 6 * i2_by_b - 2 * s3_by_b)
 
 
@@ -229,19 +229,19 @@ def _two_valued_p(sample: _Sample, size: _Size) -> float:
 
     One direction of E, h, was used up to fit s2; with a single column nothing is left to test.
     """
+    rank = sample.Q.shape[1] - 1
+    return _wald_p(*_curvature(sample, size), sample, rank) if rank > 0 else np.nan
+
+
+def _curvature(sample: _Sample, size: _Size) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of Q*e2 (r,), and the influence (n, r) of one unit of weight of each row on them."""
     u, h, Q, w = sample.u, sample.h, sample.Q, sample.w
-    if Q.shape[1] < 2:
-        return np.nan
     e2 = u**2 - size.i2 - size.s2 * u
     by_s2 = -(Q.T @ (w * u))
     by_b = -(Q.T @ ((w * (2 * u - size.s2))[:, None] * sample.P))
     s2_by_b = -((w * h * (2 * u - size.s2)) @ sample.P) / size.m
-    psi = (
-        Q * e2[:, None]
-        + np.outer(h * e2 / size.m, by_s2)
-        + sample.psi_b @ (by_b.T + np.outer(s2_by_b, by_s2))
-    )
-    return _wald_p(Q.T @ (w * e2), psi, sample, Q.shape[1] - 1)
+    psi = Q * e2[:, None] + np.outer(h * e2 / size.m, by_s2)
+    return Q.T @ (w * e2), psi + sample.psi_b @ (by_b.T + np.outer(s2_by_b, by_s2))
 
 
 def _wald_p(estimate: np.ndarray, psi: np.ndarray, sample: _Sample, rank: int) -> float:
