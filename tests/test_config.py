@@ -41,9 +41,10 @@ def test_every_field_survives_toml_at_a_value_that_is_not_its_default():
         "norm": "layer",
         "encode_environment": False,
         "adjust": False,
+        "warmup": 0.5,
     }
     for item in dataclasses.fields(PaperSettings):
-        value = other.get(item.name, item.default * 2 if item.name not in other else None)
+        value = other[item.name] if item.name in other else item.default * 2
         settings = Settings(paper=dataclasses.replace(PaperSettings(), **{item.name: value}))
         assert getattr(Settings.from_toml(settings.to_toml()).paper, item.name) == value != item.default
 
@@ -71,6 +72,8 @@ def test_missing_keys_keep_their_defaults():
         ("[paper]\nencode_environment = 1", r"paper\.encode_environment = 1 must be true or false"),
         ("[paper]\nbatch_size = 1", r"paper\.batch_size = 1 must be a whole number of at least 2"),
         ("[paper]\nbeta = 0", r"paper\.beta = 0 must be a number above 0"),
+        ("[paper]\nwarmup = 1.0", r"paper\.warmup = 1\.0 must be a number of at least 0 and below 1"),
+        ("[paper]\nwarmup = -0.1", r"paper\.warmup = -0\.1 must be a number of at least 0 and below 1"),
         ("level = ", r"not valid TOML"),
     ],
 )
@@ -95,6 +98,7 @@ def test_settings_are_frozen():
         Settings().level = 0.5
 
 
-def test_the_published_preset_has_no_step_floor_and_plain_differences():
+def test_the_published_preset_has_no_step_floor_one_start_and_plain_differences():
     literal = PaperSettings.literal()
-    assert (literal.min_steps, literal.adjust, literal.epochs, literal.batch_size) == (0, False, 50, 512)
+    assert (literal.min_steps, literal.restarts, literal.adjust) == (0, 1, False)
+    assert (literal.epochs, literal.batch_size, literal.width, literal.learning_rate) == (50, 512, 256, 1e-3)

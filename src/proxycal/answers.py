@@ -10,6 +10,7 @@ from proxycal.report.data import EnvironmentColumn, EstimateRow, ReportData
 from proxycal.result import Calibration, FittedRows
 from proxycal.table.columns import read_column
 from proxycal.table.frames import to_pandas
+from proxycal.table.wording import counted, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,15 @@ def spread(columns: dict[str, np.ndarray], kept: np.ndarray) -> dict[str, np.nda
         whole[kept] = values
         out[name] = whole
     return out
+
+
+def gaps_text(frame: Any, kept: np.ndarray, what: str) -> str:
+    """How many rows got no answer for their missing values, which came first, and what helps."""
+    gone = ~kept
+    return (
+        f"{counted(int(gone.sum()), 'row')} of {len(kept)} had missing values and got no answer ({what} are "
+        f"missing), {rows_of(gone, to_pandas(frame).index)}: fill the gaps, or fit with missing='impute'"
+    )
 
 
 def calibrated_columns(made: Prediction) -> dict[str, np.ndarray]:

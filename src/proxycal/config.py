@@ -32,6 +32,11 @@ def _real(default: float, low: float, high: float = math.inf) -> Any:
     return field(default=default, metadata={"kind": float, "low": low, "high": high})
 
 
+def _share(default: float) -> Any:
+    """A number of at least 0 and below 1."""
+    return field(default=default, metadata={"kind": float, "low": 0.0, "high": 1.0, "from_low": True})
+
+
 def _flag(default: bool) -> Any:
     return field(default=default, metadata={"kind": bool})
 
@@ -43,6 +48,8 @@ class PaperSettings:
     d_z : number of content latents. k : neighbours per match.
     cut : how a_hat is split into two groups. prior : p(z|E), p(a|E), or N(0, I) for both.
     encode_environment : whether the encoders see E. beta : weight of the KL terms.
+    warmup : share of the steps over which beta rises from 0. restarts : starts of stage 2, the best is kept.
+    variance_learning_rate : of the decoders' variances, which have far to go in few steps.
     min_steps : floor on optimiser steps, since 400 rows at batch 512 for 50 epochs are only 50 steps.
     adjust : regression adjustment of what matching leaves of the distance in content.
     validation : share of the rows (whole clusters, where declared) kept from training; a ninth of the
@@ -59,12 +66,15 @@ class PaperSettings:
     encode_environment: bool = _flag(True)
     norm: str = _choice("batch", "batch", "layer")
     beta: float = _real(1.0, 0.0)
+    warmup: float = _share(0.0)
+    restarts: int = _whole(3, 1)
     width: int = _whole(256, 1)
     depth: int = _whole(2, 1)
     epochs: int = _whole(50, 1)
     batch_size: int = _whole(512, 2)
     learning_rate: float = _real(1e-3, 0.0)
-    min_steps: int = _whole(1000, 0)
+    variance_learning_rate: float = _real(2e-2, 0.0)
+    min_steps: int = _whole(800, 0)
     adjust: bool = _flag(True)
     validation: float = _real(1 / 9, 0.0, 0.5)
 
@@ -73,12 +83,12 @@ class PaperSettings:
 
     @classmethod
     def literal(cls) -> PaperSettings:
-        """The published values to the letter: no floor on the steps, no regression adjustment.
+        """The published values to the letter: no step floor, one start, one rate, plain differences.
 
         >>> PaperSettings.literal().min_steps
         0
         """
-        return cls(min_steps=0, adjust=False)
+        return cls(min_steps=0, restarts=1, adjust=False, variance_learning_rate=1e-3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +234,13 @@ def _whole_number(name: str, value: Any, rule: Any) -> int:
 
 def _real_number(name: str, value: Any, rule: Any) -> float:
     low, high = rule["low"], rule["high"]
-    between = f"a number above {low:g}" + (f" and below {high:g}" if math.isfinite(high) else "")
+    first = "of at least" if rule.get("from_low") else "above"
+    between = f"a number {first} {low:g}" + (f" and below {high:g}" if math.isfinite(high) else "")
     try:
         # float("0.9") works too, but a quoted number in a settings file is a slip worth naming.
         number = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not (low < number < high):
+    if not (low < number < high or (number == low and rule.get("from_low"))):
         raise SettingsError(f"{name} = {value!r} must be {between}")
     return number

@@ -20,6 +20,7 @@ from proxycal.answers import (
     calibrated_columns,
     effect_columns,
     fitted_rows,
+    gaps_text,
     report_data,
     row_labels,
     spread,
@@ -33,7 +34,7 @@ from proxycal.table.audit import audit
 from proxycal.table.encode import Arrays, Encoder
 from proxycal.table.frames import answer, to_pandas
 from proxycal.table.roles import Roles
-from proxycal.table.wording import counted, rows_of
+from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -204,14 +205,11 @@ class ProxyCalibrator(BaseEstimator):
         self._fitted()
         arrays = self.encoder_.transform(df, design=False)
         made = self.fit_.effects(arrays)
+        unmatched = int(np.isnan(made.tau).sum())
         self._warn_of_gaps(df, arrays, "tau")
-        alone = int(np.isnan(made.tau).sum())
-        if alone:
-            warnings.warn(
-                f"{counted(alone, 'row')} had no unbiased row to be matched with and got no tau: fit more rows",
-                ProxycalWarning,
-                stacklevel=2,
-            )
+        if unmatched:
+            text = f"{counted(unmatched, 'row')} had no unbiased row to match with, so no tau: fit more rows"
+            warnings.warn(text, ProxycalWarning, stacklevel=2)
         return answer(df, spread(effect_columns(made, self.labels_), arrays.kept))
 
     def latents(self, df: Any) -> Any:
@@ -313,15 +311,8 @@ class ProxyCalibrator(BaseEstimator):
         )
 
     def _warn_of_gaps(self, df: Any, arrays: Arrays, what: str) -> None:
-        gone = ~arrays.kept
-        if gone.any():
-            where = rows_of(gone, to_pandas(df).index)
-            warnings.warn(
-                f"{counted(int(gone.sum()), 'row')} of {len(gone)} had missing values and got no answer "
-                f"({what} are missing), {where}: fill the gaps, or fit with missing='impute'",
-                ProxycalWarning,
-                stacklevel=3,
-            )
+        if not arrays.kept.all():
+            warnings.warn(gaps_text(df, arrays.kept, what), ProxycalWarning, stacklevel=3)
 
 
 def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:

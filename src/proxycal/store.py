@@ -281,7 +281,7 @@ def _history_csv(history: dict[str, np.ndarray]) -> str:
     lines = ["curve,step,value"]
     lines += [
         f"{name},{step},{value!r}"
-        for name, curve in history.items()
+        for name, curve in sorted(history.items())
         for step, value in enumerate(curve.tolist())
     ]
     return "\n".join(lines) + "\n"
