@@ -15,9 +15,9 @@ import numpy as np
 
 from proxycal.bias.clusters import with_bias, without_bias
 from proxycal.bias.designs import Data, Frame, Spec, candidate_frames, canonical_order, pieces
-from proxycal.bias.em import Rules, penalty, run
+from proxycal.bias.em import Rules, run, total
 from proxycal.bias.features import fit_basis
-from proxycal.bias.information import information, sandwich
+from proxycal.bias.information import information, newton, sandwich
 from proxycal.bias.mixture import Params, Posterior, Rows, posterior
 from proxycal.bias.race import (
     FLOOR,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 RACE_ROWS = 1500
 MAX_LEVELS = 8
+# A model this far (in BIC) from the other side after EM will not catch up in the last steps.
+HOPELESS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +112,7 @@ def fit_exact(
     if n > race_rows:
         index = np.sort(np.random.default_rng(seed).permutation(n)[:race_rows])
     runners, floor = _run_race(data, index, effect, max_j)
-    finals = [_polish(runner, data, floor) for runner in _finalists(runners, whole=n <= race_rows)]
-    bias = min((f for f in finals if f.entrant.shape.claims_bias), key=lambda f: f.bic)
-    if n > race_rows:
-        finals.append(_polish(_ungated(bias), data, floor))
-    null = min((f for f in finals if not f.entrant.shape.claims_bias), key=lambda f: f.bic)
+    bias, null = _final(runners, data, floor, whole=n <= race_rows)
     return _conclude(data, bias, null, tuple(runners), len(index), floor)
 
 
@@ -128,7 +126,8 @@ def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> t
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_side, bias_side = _sides(data, linear, proxies, index)
     null_sample, bias_sample = null_side.of(data, index), bias_side.of(data, index)
-    scout = min(one_component(True, linear.rows(bias_sample), proxies)[0], key=lambda e: e.bic)
+    scouts = one_component(True, linear.rows(bias_sample), proxies)
+    scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
     seen = posterior(scout.params, linear.rows(bias_sample), scout.shape)
     unshifted = linear.rows(bias_sample).y - seen.p_biased[0] * seen.shift[0]  # type: ignore[index]
@@ -136,9 +135,12 @@ def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> t
     runners = []
     for name in dict.fromkeys(["linear", chosen]):
         frame = frames[name]
-        runners += [Runner(frame, e, null_side) for e in race(frame.rows(null_sample), proxies, False, floor, max_j)]
+        rows = frame.rows(null_sample)
+        entrants = race(rows, one_component(False, rows, proxies), floor, max_j)
+        runners += [Runner(frame, e, null_side) for e in entrants]
         rows = frame.rows(bias_sample)
-        entrants = race(rows, proxies, True, floor, max_j)
+        first = scouts if name == "linear" else one_component(True, rows, proxies)
+        entrants = race(rows, first, floor, max_j)
         runners += [Runner(frame, e, bias_side) for e in entrants]
         for column, codes in (data.levels or {}).items():
             n_levels = int(codes.max()) + 1
@@ -167,14 +169,25 @@ def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -
     )
 
 
-def _finalists(runners: list[Runner], whole: bool) -> list[Runner]:
-    """The best two of each side; one will do where the race already saw all rows and the next is far behind."""
-    out = []
-    for claims in (True, False):
-        side = [r for r in runners if r.entrant.shape.claims_bias == claims]
-        second = [r for r in side[1:2] if not whole or r.bic < side[0].bic + 6.0]
-        out += [side[0], *second]
-    return out
+def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tuple[Runner, Runner]:
+    """The best model of each side after fitting the leaders to all rows.
+
+    Where the race saw a sample, the leading bias model also runs without its gate: on many rows the simpler
+    shapes that a sample prefers misfit, and that misfit must not be taken for a bias.
+    """
+    nulls = [_polish(r, data, floor) for r in _leaders(runners, False, whole)]
+    bar = min(r.bic for r in nulls)
+    biases = [_polish(r, data, floor, bar) for r in _leaders(runners, True, whole)]
+    bias = min(biases, key=lambda r: r.bic)
+    if not whole and bias.bic < bar:
+        nulls.append(_polish(_ungated(bias), data, floor))
+    return bias, min(nulls, key=lambda r: r.bic)
+
+
+def _leaders(runners: list[Runner], claims: bool, whole: bool) -> list[Runner]:
+    """The best two of a side; one will do where the race saw all rows and the next is far behind."""
+    side = [r for r in runners if r.entrant.shape.claims_bias == claims]
+    return [side[0], *(r for r in side[1:2] if not whole or r.bic < side[0].bic + 6.0)]
 
 
 def _ungated(runner: Runner) -> Runner:
@@ -186,14 +199,32 @@ def _ungated(runner: Runner) -> Runner:
     return replace(runner, entrant=replace(e, shape=shape, params=replace(e.params, gamma=gamma)))
 
 
-def _polish(runner: Runner, data: Data, floor: float) -> Runner:
-    """One model fitted to all rows, to convergence."""
+def _polish(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
+    """One model fitted to all rows: EM to the neighbourhood of the maximum, Newton steps to the maximum.
+
+    A model that is hopelessly above `bar` after EM is left there: its size is shown, but claims nothing.
+    """
     e, chunks = runner.entrant, runner.frame.chunks(runner.side.of(data))
     rules = Rules.of([e.shape], chunks[0].X.shape[1], floor_of(e.shape, floor))
-    fitted = run(e.params, chunks, rules, max_steps=2000, tol=1e-7)
-    loglik = float(fitted.loglik[0] + penalty(fitted.params)[0])
-    value = bic(e.shape, loglik, chunks[0], float(data.weights.sum()))
-    return replace(runner, entrant=Entrant(e.shape, fitted.params, loglik, value, bool(fitted.converged[0])))
+    n = float(data.weights.sum())
+
+    def result(params: Params, converged: bool) -> Runner:
+        sums = total(params, chunks, e.shape)
+        loglik = float(sums.loglik[0])
+        value = bic(e.shape, loglik, chunks[0], n)
+        return replace(runner, entrant=Entrant(e.shape, params, loglik, value, converged))
+
+    params = run(e.params, chunks, rules, max_steps=45, tol=1e-3).params
+    near = result(params, False)
+    if near.bic > bar + HOPELESS:
+        return near
+    for steps in (0, 150, 600):
+        if steps:
+            params = run(params, chunks, rules, max_steps=steps, tol=1e-7).params
+        params, converged = newton(params, chunks, rules)
+        if converged:
+            return result(params, True)
+    return result(params, False)
 
 
 def _conclude(

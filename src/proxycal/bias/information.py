@@ -11,12 +11,12 @@ and k_c for the log sd (the component's indicator, and G).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.em import Rules, mean_map
+from proxycal.bias.em import Rules, mean_map, penalty
 from proxycal.bias.mixture import RIDGE, Params, Rows, Shape, posterior
 
 if TYPE_CHECKING:
@@ -194,11 +194,51 @@ def _weight_score(w: Array, features: Array, j: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Sandwich:
-    """Covariance of the free parameters, and what it says of the shift.
+class Curvature:
+    """The penalised log likelihood around given parameters, in the free parameters alone.
 
-    shift_gate_cov (L+q, L+q) of the shift and the gate coefficients; decrement: Newton decrement, how much
-    log likelihood is left to gain; definite: whether this is a maximum at all.
+    to_full (m,k): free -> full (shared slopes, atoms and widths at the floor are not free); score (k,);
+    inverse (k,k) of minus the Hessian; decrement: log likelihood left to gain, twice; definite: whether the
+    Hessian is that of a maximum.
+    """
+
+    to_full: Array
+    score: Array
+    inverse: Array
+    decrement: float
+    definite: bool
+
+
+def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
+    """Score and inverse curvature of one model in its free parameters."""
+    layout, shape = info.layout, rules.shapes[0]
+    p = params.beta.shape[2]
+    tied = mean_map(shape, p)
+    keep = np.ones(layout.size, dtype=bool)
+    keep[layout.mean] = False
+    at_floor = params.log_sigma[0] <= np.log(rules.floor[0]) + 1e-6
+    keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
+    below = np.zeros((layout.size - tied.shape[0], tied.shape[1]))
+    to_full = np.hstack([np.vstack([tied, below]), np.eye(layout.size)[:, keep]])
+    ridge = np.zeros(layout.size)
+    width = p if shape.weights == "content" else 1
+    ridge[layout.weight] = np.tile(np.r_[0.0, np.full(width - 1, RIDGE)], shape.J - 1)
+    ridge[layout.scale.start + shape.J : layout.scale.stop] = RIDGE
+    if shape.shift and shape.gate == "environment":
+        ridge[layout.gate.start + 1 : layout.gate.stop] = RIDGE
+    theta = to_vector(params, shape, layout)
+    bread = to_full.T @ (np.diag(ridge) - info.hessian) @ to_full
+    score = to_full.T @ (info.score - ridge * theta)
+    values, vectors = np.linalg.eigh(bread)
+    inverse = (vectors / np.maximum(values, 1e-10 * values.max())) @ vectors.T
+    return Curvature(to_full, score, inverse, float(score @ inverse @ score), bool(values.min() > 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Sandwich:
+    """Robust covariance: shift_gate_cov (L+q, L+q) of the shift and then the gate coefficients.
+
+    decrement and definite as in `Curvature`.
     """
 
     shift_gate_cov: Array
@@ -207,38 +247,78 @@ class Sandwich:
 
 
 def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandwich:
-    """H^-1 M H^-1 in the free parameters (shared slopes, atoms, widths at the floor are not free)."""
-    layout, shape = info.layout, rules.shapes[0]
-    p = params.beta.shape[2]
-    free = np.eye(layout.size)
-    tied = mean_map(shape, p)
-    keep = np.ones(layout.size, dtype=bool)
-    keep[layout.mean] = False
-    at_floor = params.log_sigma[0] <= np.log(rules.floor[0]) + 1e-6
-    keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
-    to_full = np.hstack([np.vstack([tied, np.zeros((layout.size - tied.shape[0], tied.shape[1]))]), free[:, keep]])
-    ridge = np.zeros(layout.size)
-    width = p if shape.weights == "content" else 1
-    ridge[layout.weight] = np.tile(np.r_[0.0, np.full(width - 1, RIDGE)], shape.J - 1)
-    if shape.shift and shape.gate == "environment":
-        ridge[layout.gate] = np.r_[0.0, np.full(layout.gate.stop - layout.gate.start - 1, RIDGE)]
-    theta = _full_vector(params, shape, layout)
-    bread = to_full.T @ (np.diag(ridge) - info.hessian) @ to_full
-    score = to_full.T @ (info.score - ridge * theta)
-    values, vectors = np.linalg.eigh(bread)
-    definite = bool(values.min() > 0.0)
-    inverse = (vectors / np.maximum(values, 1e-10 * values.max())) @ vectors.T
-    correction = n / max(n - to_full.shape[1], 1.0)
-    cov = to_full @ inverse @ (to_full.T @ info.meat @ to_full) @ inverse @ to_full.T * correction
+    """H^-1 M H^-1 in the free parameters, with the usual correction for their number."""
+    layout, at = info.layout, curvature(params, info, rules)
+    correction = n / max(n - at.to_full.shape[1], 1.0)
+    middle = at.to_full.T @ info.meat @ at.to_full
+    cov = at.to_full @ at.inverse @ middle @ at.inverse @ at.to_full.T * correction
     wanted = np.r_[np.arange(layout.size)[layout.shift], np.arange(layout.size)[layout.gate]]
-    return Sandwich(cov[np.ix_(wanted, wanted)], float(score @ inverse @ score), definite)
+    return Sandwich(cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
 
 
-def _full_vector(params: Params, shape: Shape, layout: Layout) -> Array:
-    """One model's parameters in the order of the layout (only the penalised blocks matter)."""
+def newton(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int = 8) -> tuple[Params, bool]:
+    """A few Newton steps to the maximum next to where EM has come; False where there is none next to it."""
+    shape = rules.shapes[0]
+    value = _objective(params, chunks, shape)
+    for _ in range(max_steps):
+        info = information(params, chunks, shape)
+        at = curvature(params, info, rules)
+        if not at.definite:
+            return params, False
+        if at.decrement < 1e-10:
+            return params, True
+        step = at.to_full @ (at.inverse @ at.score)
+        for part in (1.0, 0.5, 0.25):
+            moved = from_vector(to_vector(params, shape, info.layout) + part * step, params, shape, info.layout)
+            moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
+            reached = _objective(moved, chunks, shape)
+            if reached >= value - 1e-9 * abs(value):
+                break
+        else:
+            return params, False
+        params, value = moved, reached
+    return params, at.decrement < 1e-6
+
+
+def _objective(params: Params, chunks: Sequence[Rows], shape: Shape) -> float:
+    loglik = sum(float(posterior(params, rows, shape).loglik[0] @ rows.weights) for rows in chunks)
+    return loglik - float(penalty(params)[0])
+
+
+def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:
+    """One model's parameters in the order of the layout."""
     theta = np.zeros(layout.size)
+    theta[layout.mean] = params.beta[0].ravel()
+    theta[layout.scale] = np.r_[params.log_sigma[0], params.scale[0, 1:]][: layout.scale.stop - layout.scale.start]
     width = params.omega.shape[2] if shape.weights == "content" else 1
     theta[layout.weight] = params.omega[0, 1:, :width].ravel()
-    if params.gamma is not None:
+    if params.a is not None and params.gamma is not None:
+        theta[layout.shift] = params.a[0]
         theta[layout.gate] = params.gamma[0, : layout.gate.stop - layout.gate.start]
+    if params.log_noise is not None:
+        theta[layout.noise] = params.log_noise[0]
     return theta
+
+
+def from_vector(theta: Array, like: Params, shape: Shape, layout: Layout) -> Params:
+    """The reverse of `to_vector`."""
+    J, p = like.beta.shape[1:]
+    scale, omega = like.scale.copy(), np.zeros_like(like.omega)
+    widths = theta[layout.scale]
+    if shape.scale == "environment":
+        scale[0, 1:] = widths[J:]
+    if J > 1:
+        blocks = theta[layout.weight].reshape(J - 1, -1)
+        omega[0, 1:, : blocks.shape[1]] = blocks
+    gamma = None if like.gamma is None else like.gamma.copy()
+    if gamma is not None:
+        gamma[0, : layout.gate.stop - layout.gate.start] = theta[layout.gate]
+    return Params(
+        beta=theta[layout.mean].reshape(1, J, p),
+        log_sigma=widths[None, :J],
+        omega=omega,
+        scale=scale,
+        a=None if like.a is None else theta[layout.shift][None],
+        gamma=gamma,
+        log_noise=None if like.log_noise is None else theta[layout.noise][None],
+    )

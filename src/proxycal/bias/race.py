@@ -14,7 +14,7 @@ import numpy as np
 
 from proxycal.bias.em import Fitted, Rules, penalty, run
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
-from proxycal.bias.starts import atoms, begin, guesses_from_atoms, guesses_of_bias, residual_of, split_components
+from proxycal.bias.starts import has_spike, begin, guesses_from_atoms, guesses_of_bias, residual_of, split_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,19 +50,18 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
         return [Shape(1, shift=shift), Shape(1, scale="environment", shift=shift)]
     shared = [Shape(J, "shared", shift=shift)]
     own = [Shape(J, "own", shift=shift), Shape(J, "own", "content", shift=shift)]
-    atom = [Shape(J, "atom", "content", shift=shift)]
-    if rows.X.shape[1] <= MAX_OWN_COLUMNS:
-        return [*shared, *own, *atom]
+    atom = [Shape(J, "atom", "content", shift=shift)] if has_spike(rows.y, rows.weights) else []
     # Splined content has too many columns for slopes of their own to pay.
-    return [*shared, *atom] if len(atoms(rows.y, rows.weights)) else shared
+    return [*shared, *atom] if rows.X.shape[1] > MAX_OWN_COLUMNS else [*shared, *own, *atom]
 
 
-def race(rows: Rows, proxies_only: Array, shift: bool, floor: float, max_j: int = MAX_J) -> list[Entrant]:
-    """Every entrant of one side, best BIC first; J grows only while it helps.
+def race(rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, max_j: int = MAX_J) -> list[Entrant]:
+    """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
 
     The side with a shift brings its own gateless versions, which count for the other side.
     """
-    side, guesses = one_component(shift, rows, proxies_only)
+    side, guesses = list(first[0]), first[1]
+    shift = side[0].shape.shift
     before = np.inf
     for J in range(2, max_j + 1):
         best = min(e.bic for e in side)
@@ -133,10 +132,10 @@ def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[En
         return [*found, *compete([by_environment], rows, nobody, found[0].bic, FLOOR)], nobody
     first: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
     found = compete([plain], rows, first, np.inf, FLOOR)
-    guesses = [(_who(found[0], rows), None), *first[1:9:3]]
+    guesses = [(_who(found[0], rows), None), *first[1:9:4]]
     found += compete([by_environment], rows, guesses, found[0].bic, FLOOR)
     leader = min(found, key=lambda e: e.bic)
-    return found, [(_who(leader, rows), None), *first[1:9:3], *guesses_from_atoms(rows)]
+    return found, [(_who(leader, rows), None), *first[1:9:4], *guesses_from_atoms(rows)]
 
 
 def floor_of(shape: Shape, floor: float) -> float:

@@ -33,6 +33,16 @@ def atoms(y: Array, weights: Array, most: int = 4) -> Array:
     return values[heavy[np.argsort(-mass[heavy], kind="stable")][:most]]
 
 
+def has_spike(y: Array, weights: Array) -> bool:
+    """Whether the outcome has an atom, or a spot so dense that noise may have smeared one."""
+    if len(atoms(y, weights, most=1)):
+        return True
+    ordered = np.sort(y)
+    width = max(len(y) // 20, 2)
+    spans = ordered[width:] - ordered[:-width]
+    return bool(spans.min() < 0.2 * np.quantile(spans, 0.1))
+
+
 def guesses_of_bias(rows: Rows, proxies_only: Array) -> list[Array]:
     """Who might be biased, (n,) each: the upper part of the residual, for several shares.
 
