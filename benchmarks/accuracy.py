@@ -1,6 +1,6 @@
 """How close the estimate comes on simulated tables, over seeds: size, who is biased, error after calibration.
 
-python benchmarks/accuracy.py [--quick] [--method paper] [--n 2500]
+Run it with `python benchmarks/accuracy.py [--quick] [--method exact] [--n 2500]`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     """Print one line per size of the bias."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two seeds instead of five")
-    parser.add_argument("--method", default="paper")
+    parser.add_argument("--method", default="exact")
     parser.add_argument("--n", type=int, default=2500)
     args = parser.parse_args()
     seeds = range(2 if args.quick else 5)

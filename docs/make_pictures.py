@@ -1,34 +1,48 @@
 """Draw the picture of the README from a fresh fit, so that it shows what the package does today.
 
-python docs/make_pictures.py
+Run it with `python docs/make_pictures.py`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 import proxycal as pc
 from proxycal.report import plots
 
+ALPHA = 2.0
+
 
 def main() -> None:
-    """Reported minus content, and reported against calibrated, side by side."""
-    sim = pc.simulate(n=1500, alpha=5.0, random_state=0)
-    model = pc.ProxyCalibrator(sim.roles, method="paper", random_state=0).fit(sim.table)
-    figure = Figure(figsize=(9.6, 3.5), layout="constrained", facecolor="white")
+    """Reported minus content, and what is reported and calibrated against the truth, side by side."""
+    sim = pc.simulate(n=1500, alpha=ALPHA, random_state=0)
+    model = pc.ProxyCalibrator(sim.roles, random_state=0).fit(sim.table)
+    y_true = sim.truth["y_true"].to_numpy()
+    y_obs = sim.table[sim.roles.outcome].to_numpy()
+    y_cal = model.calibrate(sim.table)["y_cal"].to_numpy()
+
+    figure = Figure(figsize=(9.6, 3.4), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2)
     model.plot("residual", left)
-    model.plot("calibrated", right)
     low, high = model.alpha_interval_
-    left.set_title(f"true bias 5, estimate {model.alpha_:.2f} ({low:.2f} to {high:.2f})", fontsize=10, pad=20)
-    right.set_title("what calibration does to each row", fontsize=10, pad=20)
-    for ax in (left, right):
-        ax.title.set_color(plots.INK)
+    left.set_title(
+        f"true bias {ALPHA:g}, estimate {model.alpha_:.2f} ({low:.2f} to {high:.2f})", fontsize=10, pad=20
+    )
+    plots.styled(right, height=0.0)
+    for y, colour, name in ((y_obs, plots.BIASED, "reported"), (y_cal, plots.UNBIASED, "calibrated")):
+        error = np.sqrt(np.mean((y - y_true) ** 2))
+        right.scatter(
+            y_true, y, s=7, color=colour, alpha=0.6, linewidths=0, label=f"{name}: error {error:.2f}"
+        )
+    right.axline((0.0, 0.0), slope=1.0, color=plots.INK, linewidth=1.0, linestyle=":")
+    right.set_title("before and after, against the truth", fontsize=10, pad=20)
+    plots.label(right, "y, true", "y")
+    plots.legend(right)
     target = Path(__file__).parent / "img" / "result.png"
-    target.parent.mkdir(exist_ok=True)
-    figure.savefig(target, dpi=130, metadata={"Software": None})
+    figure.savefig(target, dpi=130)
     print(f"{target}: {target.stat().st_size / 1024:.0f} KB")
 
 

@@ -10,11 +10,12 @@ import os
 import traceback
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from proxycal import console
+from proxycal.cli_bench import bench
 from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableError, UnavailableError
 
 if TYPE_CHECKING:
@@ -304,15 +305,7 @@ def experiment(
     )
 
 
-@app.command()
-def bench(
-    kind: Annotated[str, typer.Argument(help="accuracy, coverage, null, speed or scale.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds.")] = False,
-) -> None:
-    """Measure accuracy, coverage and speed."""
-    raise UnavailableError(
-        f"bench {kind} is not available yet: `make bench` measures accuracy over seeds for now"
-    )
+app.command()(bench)
 
 
 @app.command("app")
@@ -332,15 +325,19 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    try:
-        with warnings.catch_warnings():
-            _one_line_warnings()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ProxycalWarning)
+        try:
             code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)
-    except Exception as error:
-        return _explain(error)
+        except Exception as error:
+            return _explain(error)
     if code == 130:  # what typer makes of Ctrl-C
         console.complain("error: interrupted; nothing half-written was left behind")
         return 1
+    # Only now: a command that was refused says its one line and nothing else.
+    ours = [str(one.message) for one in caught if issubclass(one.category, ProxycalWarning)]
+    for message in dict.fromkeys(ours):
+        console.complain(f"warning: {message}")
     return int(code or 0)
 
 
@@ -359,12 +356,3 @@ def _explain(error: Exception) -> int:
         "run again with PROXYCAL_DEBUG=1 for the details to report"
     )
     return 1
-
-
-def _one_line_warnings() -> None:
-    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        if issubclass(category, ProxycalWarning):
-            console.complain(f"warning: {message}")
-
-    warnings.simplefilter("always", ProxycalWarning)
-    warnings.showwarning = show  # type: ignore[assignment]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from proxycal.simulation import Simulation
 
-ALPHA = 5.0
+ALPHA = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The method of the command line where nothing else is said: the best one that this release has.
-DEFAULT_METHOD = "paper"
+DEFAULT_METHOD = "exact"
 # The command line says --seed and --jobs where Python says random_state and n_jobs.
 _SHORT = {"seed": "random_state", "jobs": "n_jobs"}
 _LISTS = ("proxies", "environment")

@@ -82,8 +82,8 @@ def _pictures(data: ReportData) -> list[Picture]:
         "Reported minus content",
         svg("residual", data),
         f"Histogram of {y} minus its content prediction, split into unbiased and biased rows.",
-        "What is left of the outcome once the content is taken away. A reporting bias is a second hump at "
-        "the dashed line; rows count as biased (vermilion) or unbiased (blue) by their probability.",
+        "What is left of the outcome once the content is taken away. A reporting bias is the same shape a "
+        "second time, moved to the dashed line; each row counts for both colours by its probability.",
     )
     content = Picture(
         "Reported against content",

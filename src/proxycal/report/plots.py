@@ -39,10 +39,10 @@ MAX_COLUMNS = 6
 
 def residual(data: ReportData, ax: Axes | None = None) -> Axes:
     """Outcome minus content, each row split into its biased and its unbiased part by p_biased."""
-    ax = _axes(ax, height=3.3)
+    ax = styled(ax, height=3.3)
     gap = data.y_obs - data.mu
-    # The outermost half per cent on each side would squeeze everything else into a few bars.
-    low, high = np.quantile(gap, [0.005, 0.995])
+    # The outermost rows would squeeze everything else into a few bars; they count in the first and the last.
+    low, high = np.quantile(gap, [0.001, 0.999])
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     bins = np.linspace(low, high, int(np.clip(np.sqrt(len(gap)), 15, 60)) + 1)
     inside = np.clip(gap, low, high)
@@ -69,35 +69,35 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
             color=INK,
             fontsize=9,
         )
-    _label(
+    label(
         ax,
         f"{_short(data.outcome)} minus what its content predicts (mu)",
         "rows" if _unit(weights) else "weight",
     )
-    _legend(ax)
+    legend(ax)
     return ax
 
 
 def content(data: ReportData, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
-    ax = _axes(ax, height=3.6)
+    ax = styled(ax, height=3.6)
     _cloud(ax, data, data.mu, data.y_obs)
-    _label(ax, f"content prediction of {_short(data.outcome)} (mu)", f"{_short(data.outcome)}, reported")
+    label(ax, f"content prediction of {_short(data.outcome)} (mu)", f"{_short(data.outcome)}, reported")
     return ax
 
 
 def calibrated(data: ReportData, ax: Axes | None = None) -> Axes:
     """Calibrated outcome against the reported one; on the dotted line nothing was changed."""
-    ax = _axes(ax, height=3.6)
+    ax = styled(ax, height=3.6)
     _cloud(ax, data, data.y_obs, data.y_cal)
-    _label(ax, f"{_short(data.outcome)}, reported", f"{_short(data.outcome)}, calibrated")
+    label(ax, f"{_short(data.outcome)}, reported", f"{_short(data.outcome)}, calibrated")
     return ax
 
 
 def who(data: ReportData, ax: Axes | None = None) -> Axes:
     """Share of biased rows by the groups of each environment column, with pointwise intervals."""
     rows = _widest(shares(data))
-    ax = _axes(ax, height=0.9 + 0.24 * (len(rows) + len({row.column for row in rows})))
+    ax = styled(ax, height=0.9 + 0.24 * (len(rows) + len({row.column for row in rows})))
     ticks: list[float] = []
     labels: list[str] = []
     y = 0.0
@@ -138,14 +138,14 @@ def who(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.set_ylim(y - 0.3, -0.7)
     ax.set_xlim(-0.02, 1.02)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0%", "25%", "50%", "75%", "100%"])
-    _label(ax, "share of rows that are biased", "")
+    label(ax, "share of rows that are biased", "")
     ax.grid(axis="y", visible=False)
     return ax
 
 
 def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     """The estimators side by side: the evidence is that they agree while each could fail in its own way."""
-    ax = _axes(ax, height=0.9 + 0.38 * len(data.estimates))
+    ax = styled(ax, height=0.9 + 0.38 * len(data.estimates))
     names = []
     for y, row in enumerate(data.estimates):
         main = row.name == data.estimate.name
@@ -161,7 +161,7 @@ def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    _label(ax, f"size of the bias in {_short(data.outcome)} ({data.level * 100:g}% intervals)", "")
+    label(ax, f"size of the bias in {_short(data.outcome)} ({data.level * 100:g}% intervals)", "")
     ax.grid(axis="y", visible=False)
     return ax
 
@@ -202,7 +202,7 @@ def _widest(rows: tuple[ShareRow, ...]) -> list[ShareRow]:
     return [row for name in kept for row in rows if row.column == name]
 
 
-def _axes(ax: Axes | None, height: float) -> Axes:
+def styled(ax: Axes | None, height: float) -> Axes:
     """An axes of a fresh figure at column width unless one was given, styled alike."""
     if ax is None:
         ax = Figure(figsize=(WIDTH, height), layout="constrained", dpi=150).add_subplot()
@@ -218,13 +218,15 @@ def _axes(ax: Axes | None, height: float) -> Axes:
     return ax
 
 
-def _label(ax: Axes, x: str, y: str) -> None:
+def label(ax: Axes, x: str, y: str) -> None:
+    """Axis labels; an empty one is left out."""
     ax.set_xlabel(_plain(x), fontsize=9.5, color=INK)
     if y:
         ax.set_ylabel(_plain(y), fontsize=9.5, color=INK)
 
 
-def _legend(ax: Axes) -> None:
+def legend(ax: Axes) -> None:
+    """A legend in one line."""
     # Below the axes: wherever the humps are, the legend does not sit on them.
     ax.legend(
         frameon=False,
@@ -234,6 +236,7 @@ def _legend(ax: Axes) -> None:
         bbox_to_anchor=(0.5, -0.17),
         ncols=2,
         handlelength=1.2,
+        markerscale=2.0,
     )
 
 

@@ -39,17 +39,15 @@ def estimate_table(estimates: Sequence[EstimateRow], main: str, level: float) ->
     table.add_column("estimator")
     for heading in ("size", "std. error", f"{level * 100:g}% interval"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("note", style="dim")
+    noted = any(row.note for row in estimates)
+    if noted:
+        table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        table.add_row(
-            Text(f"{row.name} *" if used else row.name),
-            number(row.alpha),
-            number(row.se),
-            between(row.low, row.high),
-            Text(row.note),
-            style="bold" if used else "",
-        )
+        numbers = (number(row.alpha), number(row.se), between(row.low, row.high))
+        note = (Text(row.note),) if noted else ()
+        name = Text(f"{row.name} *" if used else row.name)
+        table.add_row(name, *numbers, *note, style="bold" if used else "")
     return table
 
 
