@@ -30,6 +30,10 @@ class StoreError(ProxycalError):
     """A file or a run folder cannot be read or written: say which, why, and what to do."""
 
 
+class EngineError(ProxycalError):
+    """A worker of a parallel run was lost: say what it most likely lacked and how to go on."""
+
+
 class UnavailableError(ProxycalError):
     """This part is not installed or not part of this release: say what to use or install instead."""
 

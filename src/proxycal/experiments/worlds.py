@@ -1,6 +1,6 @@
 """Worlds with a known truth, each built to fool an estimator in one way.
 
-    E ~ N(0, I),  z = E V + noise (two latents),  P_k see z,  y_true = content(z) + noise,  y = y_true + shift*A
+    E ~ N(0, I), z = E V + noise (two latents), P_k see z, y_true = content(z) + noise,  y = y_true + alpha*A
 
 `alpha_sd` is the bias in units of the residual sd: what is left of y_true once P and E are known.
 """
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 from proxycal.errors import SettingsError
+from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -35,6 +37,9 @@ KINDS = (
     "nonlinear",
     "alpha by level",
 )
+LEVELS = ("a", "b", "c", "d")
+_PROXIES = [f"p_{k}" for k in range(1, 6)]
+_ENVIRONMENT = [f"e_{k}" for k in range(1, 6)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,26 @@ class World:
     residual_sd: float
     cluster: NDArray[np.intp] | None = None
     level: NDArray[np.intp] | None = None
+
+    def table(self) -> pd.DataFrame:
+        """The columns an analyst would get: y, p_1 .. p_5, e_1 .. e_5, level or cluster where they exist."""
+        names = ["y", *_PROXIES, *_ENVIRONMENT]
+        frame = pd.DataFrame(np.column_stack([self.y, self.P, self.E[:, :5]]), columns=names)
+        if self.level is not None:
+            frame["level"] = np.array(LEVELS)[self.level]
+        if self.cluster is not None:
+            frame["cluster"] = self.cluster
+        return frame
+
+    @property
+    def roles(self) -> Roles:
+        """Which column of the table is what."""
+        return Roles(
+            outcome="y",
+            proxies=_PROXIES,
+            environment=[*_ENVIRONMENT, "level"] if self.level is not None else _ENVIRONMENT,
+            cluster=None if self.cluster is None else "cluster",
+        )
 
 
 def draw_world(kind: str, n: int, alpha_sd: float, seed: int) -> World:
@@ -94,7 +119,9 @@ def _measure(kind: str, z: Array, rng: Generator) -> tuple[Array, Array]:
     noise = 0.25 * rng.normal(size=(n, 5))
     if kind == "nonlinear":
         views = [z[:, 0], z[:, 1], np.tanh(z[:, 0] + z[:, 1]), np.exp(0.5 * z[:, 0]), z[:, 1] ** 2]
-        return np.column_stack(views) + 0.4 * noise, np.tanh(z[:, 0]) + 0.5 * z[:, 1] ** 2 + np.exp(0.3 * z[:, 0])
+        return np.column_stack(views) + 0.4 * noise, np.tanh(z[:, 0]) + 0.5 * z[:, 1] ** 2 + np.exp(
+            0.3 * z[:, 0]
+        )
     loadings = rng.uniform(0.5, 1.5, size=(2, 5)) * np.where(rng.random((2, 5)) < 0.5, -1.0, 1.0)
     return z @ loadings + noise, z @ np.array([1.0, 0.7])
 
@@ -105,7 +132,9 @@ def _outcome(
     """The true outcome of each kind; the noise has sd 0.5 wherever it has one."""
     n = len(content)
     if kind == "poisson":
-        return content + 0.5 * (rng.poisson(4.0, n) - 4.0) / 2.0 + 0.1 * (rng.poisson(4.0, n) - 4.0) / 2.0, None
+        return content + 0.5 * (rng.poisson(4.0, n) - 4.0) / 2.0 + 0.1 * (
+            rng.poisson(4.0, n) - 4.0
+        ) / 2.0, None
     if kind == "exponential":
         return content + 0.5 * (rng.exponential(size=n) - 1.0), None
     if kind == "t3":

@@ -1,0 +1,158 @@
+"""One `map` for everything that is many independent pieces of work: processes by joblib, or Dask.
+
+Every piece runs with one thread of linear algebra, whoever runs it. That keeps the pieces from fighting for
+the cores, and it makes results the same to the last digit whatever the engine and the number of jobs: a
+sum over threads is rounded differently from a sum over one.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_limits
+
+from proxycal.errors import EngineError, SettingsError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Engine = Literal["joblib", "dask"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_as_done(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    jobs: int = 1,
+    engine: Engine = "joblib",
+    scheduler: str | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Yield (position of the item, its result), each as soon as it is done, in whatever order.
+
+    function : of a module, not a closure over open files; it runs in another process when jobs > 1.
+    jobs : processes. With engine="dask" and no scheduler they form a local cluster; with the address of a
+    scheduler its own workers are used and `jobs` says nothing.
+
+    >>> sorted(map_as_done(abs, [-3, 2, -1]))
+    [(0, 3), (1, 2), (2, 1)]
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise SettingsError(f"jobs={jobs!r}: use a whole number of 1 or more")
+    if engine == "dask":
+        return _by_dask(function, items, jobs, scheduler)
+    if engine != "joblib":
+        raise SettingsError(f"engine={engine!r} is not known: use 'joblib' or 'dask'")
+    if scheduler is not None:
+        raise SettingsError(f"scheduler={scheduler!r} belongs to engine='dask': pass that as well")
+    return _in_turn(function, items) if jobs == 1 else _by_joblib(function, items, jobs)
+
+
+def _in_turn(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
+    for position, item in enumerate(items):
+        yield _numbered(function, position, item)
+
+
+def _by_joblib(
+    function: Callable[[Item], Result], items: Sequence[Item], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    calls = (joblib.delayed(_numbered)(function, position, item) for position, item in enumerate(items))
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        # One item per dispatch: a batch would hold back the results that are done.
+        run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        with closing(run(calls)) as results:
+            try:
+                yield from results
+            except TerminatedWorkerError as error:
+                raise EngineError(
+                    "a worker process died, most often for want of memory: run again with fewer jobs; "
+                    "a sweep goes on where it stopped with --resume"
+                ) from error
+
+
+def _by_dask(
+    function: Callable[[Item], Result], items: Sequence[Item], jobs: int, scheduler: str | None
+) -> Iterator[tuple[int, Result]]:
+    try:
+        import distributed
+    except ImportError as error:
+        raise UnavailableError(
+            "engine='dask' needs Dask: pip install 'proxycal[dask]', or use engine='joblib'"
+        ) from error
+    with _client(distributed, jobs, scheduler) as client:
+        futures = [
+            # pure=False: the same item twice is two pieces of work, as with joblib.
+            client.submit(_numbered, function, position, item, pure=False)
+            for position, item in enumerate(items)
+        ]
+        try:
+            for future in distributed.as_completed(futures):
+                yield cast("tuple[int, Result]", future.result())
+                future.release()
+        except distributed.scheduler.KilledWorker as error:
+            raise EngineError(
+                f"Dask gave up on a piece of work after several workers died with it ({error.task}): "
+                "give the workers more memory; a sweep goes on where it stopped with --resume"
+            ) from error
+        finally:
+            client.cancel(futures)
+
+
+@contextmanager
+def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]:
+    """A client of the scheduler at that address, or of a local cluster that ends with the block."""
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise SettingsError(
+                f"no Dask scheduler answers at '{scheduler}' ({error}): check the address and that it runs"
+            ) from error
+        with client:
+            yield client
+        return
+    workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**workers) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _numbered(function: Callable[[Item], Result], position: int, item: Item) -> tuple[int, Result]:
+    with _ONE_THREAD:
+        return position, function(item)
+
+
+class _OneThread:
+    """Limit linear algebra to one thread while any piece of work runs in this process.
+
+    The limit is of the process, and a Dask worker may run several pieces in threads of it: the first to come
+    sets the limit, the last to leave lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: threadpool_limits | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = threadpool_limits(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._limit is not None:
+                self._limit.restore_original_limits()
+                self._limit = None
+
+
+_ONE_THREAD = _OneThread()

@@ -1,0 +1,48 @@
+"""`proxycal bench`: run a benchmark, or go on with one, and write its two files."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from proxycal.errors import SettingsError, StoreError, UnavailableError
+from proxycal.experiments import bench_accuracy, bench_coverage, bench_null
+from proxycal.experiments.bench import Bench, markdown, run, so_far, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from proxycal.experiments.sweep import How
+
+BENCHES = {"accuracy": bench_accuracy.bench, "coverage": bench_coverage.bench, "null": bench_null.bench}
+
+
+def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[str, tuple[Path, Path]]:
+    """Run what is left of a benchmark in work/KIND, then write out/KIND.md and .csv; returns the page too."""
+    bench = _bench(kind, quick)
+    name = f"{kind}-quick" if quick else kind
+    folder = work / name
+    if quick and not how.resume and (folder / "sweep.json").exists():
+        # A quick run costs two minutes, so that an earlier one is not worth a question.
+        shutil.rmtree(folder)
+    page = bench.page(run(bench, folder, how))
+    text = markdown(page, f"proxycal bench {kind}{' --quick' if quick else ''} --jobs {how.jobs}", quick)
+    return text, write(page, out, name, text)
+
+
+def look(kind: str, quick: bool, work: Path) -> str:
+    """The page of what is finished so far; nothing is run or written."""
+    bench = _bench(kind, quick)
+    folder = work / (f"{kind}-quick" if quick else kind)
+    trials = so_far(bench, folder)
+    if trials.empty:
+        raise StoreError(f"'{folder}' holds no finished cell of this benchmark yet: wait, or check --work")
+    return markdown(bench.page(trials), f"proxycal bench {kind}, unfinished", quick)
+
+
+def _bench(kind: str, quick: bool) -> Bench:
+    if kind in ("speed", "scale"):
+        raise UnavailableError(f"bench {kind} is not available yet: use `proxycal bench accuracy`")
+    if kind not in BENCHES:
+        raise SettingsError(f"bench '{kind}' is not known: use {', '.join(BENCHES)}")
+    return BENCHES[kind](quick)
