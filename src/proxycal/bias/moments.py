@@ -97,50 +97,24 @@ def fit_moments(
 
     f_plain, f_robust, f_cluster = _first_stage(sample)
     f = f_robust if f_cluster is None else f_cluster
-    size = _size(sample) if f >= WEAK_F else None
-    notes = [content.note]
-    alpha = se = sigma = share = two_valued_p = np.nan
-    if size is None:
-        notes.append(
-            f"The environment hardly moves the outcome beyond its content (first-stage F {f:.1f}, wanted "
-            f"{WEAK_F:.0f}), so moments cannot tell the size of a bias. Environment columns that drive "
-            "reporting would help."
-        )
-    elif not size.alpha2 > 0:
-        notes.append(
-            f"The moments contradict a two-valued bias (alpha squared came out at {size.alpha2:.3g}): noise "
-            "whose spread depends on the environment does that, or a bias too small for this many rows."
-        )
-    else:
-        alpha = float(np.sqrt(size.alpha2))
-        se = float(np.sqrt(_variance(_influence(sample, size), w, groups)) / (2 * alpha))
-        sigma = float(np.sqrt(max(size.sigma2, 0.0)))
-        # u is centred: the mean of A is (0 - c) / alpha, with c = (s2 - alpha) / 2.
-        share = float(np.clip((alpha - size.s2) / (2 * alpha), 0.0, 1.0))
-        two_valued_p = _two_valued_p(sample, size)
-        if two_valued_p < CONTRADICTED:
-            notes.append(
-                f"One size of bias does not explain how the environment moves the outcome (p = "
-                f"{two_valued_p:.1g}): the environment may act on the outcome or on its noise directly, or "
-                "the size may differ between rows."
-            )
-    reach = float(ndtri(0.5 + level / 2)) * se
+    found = _found(sample, f)
+    reach = float(ndtri(0.5 + level / 2)) * found.se
     return MomentsFit(
-        alpha=alpha,
-        se=se,
-        low=float(np.maximum(alpha - reach, 0.0)),
-        high=alpha + reach,
-        sigma=sigma,
-        share=share,
+        alpha=found.alpha,
+        se=found.se,
+        low=float(np.maximum(found.alpha - reach, 0.0)),
+        high=found.alpha + reach,
+        sigma=found.sigma,
+        share=found.share,
         first_stage_f=f_plain,
         first_stage_f_robust=f_robust,
         first_stage_f_cluster=f_cluster,
         drives_p=_drives_p(sample),
-        two_valued_p=two_valued_p,
+        two_valued_p=found.two_valued_p,
         b=content.b,
         proxy_f=content.f,
         n=float(W),
-        note=" ".join(text for text in notes if text),
+        note=" ".join(text for text in (content.note, found.note) if text),
     )
 
 
@@ -166,6 +140,47 @@ class _Size:
     s3: float
     i2: float
     i3: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    alpha: float
+    se: float
+    sigma: float
+    share: float
+    two_valued_p: float
+    note: str
+
+
+def _found(sample: _Sample, f: float) -> _Found:
+    """The size and what goes with it, or why there is none."""
+    if f < WEAK_F:
+        why = (
+            f"The environment hardly moves the outcome beyond its content (first-stage F {f:.1f}, wanted "
+            f"{WEAK_F:.0f}), so moments cannot tell the size of a bias. Environment columns that drive "
+            "reporting would help."
+        )
+        return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
+    size = _size(sample)
+    if not size.alpha2 > 0:
+        why = (
+            f"The moments contradict a two-valued bias (alpha squared came out at {size.alpha2:.3g}): noise "
+            "whose spread depends on the environment does that, or a bias too small for this many rows."
+        )
+        return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
+    alpha = float(np.sqrt(size.alpha2))
+    se = float(np.sqrt(_variance(_influence(sample, size), sample.w, sample.groups)) / (2 * alpha))
+    # u is centred: the mean of A is (0 - c) / alpha, with c = (s2 - alpha) / 2.
+    share = float(np.clip((alpha - size.s2) / (2 * alpha), 0.0, 1.0))
+    p_value = _two_valued_p(sample, size)
+    note = ""
+    if p_value < CONTRADICTED:
+        note = (
+            f"One size of bias does not explain how the environment moves the outcome (p = {p_value:.1g}): "
+            "the environment may act on the outcome or on its noise directly, or the size may differ between "
+            "rows."
+        )
+    return _Found(alpha, se, float(np.sqrt(max(size.sigma2, 0.0))), share, p_value, note)
 
 
 def _size(sample: _Sample) -> _Size:

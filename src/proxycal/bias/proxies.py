@@ -13,8 +13,6 @@ from proxycal.bias.instrument import Basis, partial_out
 
 # Staiger and Stock's rule of thumb: below it, instrumental estimates and their errors mislead.
 WEAK_F = 10.0
-# Newton steps for b after the start by plain instrumental variables.
-STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +91,26 @@ def _slope(
     At the true b, g is independent of u given E, so E[g*phi(u)] = 0 for every phi, not only for phi(u) = u.
     A large bias is a large noise in u; the cubic phi of least variance is flat at both of its humps and so
     hardly sees it: phi = sum_j l_j u^j with l = V^-1 d, V = cov(u, u^2, u^3), d = E[1, 2u, 3u^2], the
-    projection of the score of u's density on cubics. It is u itself where u is Gaussian.
+    projection of the score of u's density on cubics. It is u itself where u is Gaussian. One Newton step from
+    plain instrumental variables is enough: more steps moved nothing in simulations.
     """
     x_r = partial_out(x, Q, w)
     plain = w @ (g * y) / (w @ (g * x_r))
     psi_plain = g * partial_out(y - plain * x, Q, w) / (w @ (g * x_r))
-    b, psi = plain, psi_plain
-    for _ in range(STEPS):
-        u = y - b * x
-        u = u - w @ u / w.sum()
-        scale = np.sqrt(w @ u**2 / w.sum())
-        if not scale > 0:
-            break
-        u = u / scale
-        powers = partial_out(np.column_stack([u, u**2, u**3]), Q, w)
-        slopes = np.column_stack([np.ones_like(u), 2 * u, 3 * u**2])
-        score = np.linalg.lstsq(powers.T @ (w[:, None] * powers), w @ slopes, rcond=1e-10)[0]
-        change = (w * g * (slopes @ score)) @ x_r / scale
-        psi = g * (powers @ score) / change
-        b = b + w @ psi
-    # Both are consistent where the model holds, so they differ by chance only; plain IV needs less of it.
+    u = y - plain * x
+    u = u - w @ u / w.sum()
+    scale = np.sqrt(w @ u**2 / w.sum())
+    if not scale > 0:
+        return plain, psi_plain
+    u = u / scale
+    powers = partial_out(np.column_stack([u, u**2, u**3]), Q, w)
+    slopes = np.column_stack([np.ones_like(u), 2 * u, 3 * u**2])
+    score = np.linalg.lstsq(powers.T @ (w[:, None] * powers), w @ slopes, rcond=1e-10)[0]
+    change = (w * g * (slopes @ score)) @ x_r / scale
+    if change == 0:
+        return plain, psi_plain
+    psi = g * (powers @ score) / change
+    b = plain + w @ psi
+    # Where the model holds both are right and differ by chance only; where not, plain IV asks less of it.
     trusted = np.isfinite(b) and (b - plain) ** 2 <= 9 * (w @ psi_plain**2)
     return (b, psi) if trusted else (plain, psi_plain)

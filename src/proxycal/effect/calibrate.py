@@ -17,8 +17,8 @@ from scipy.special import ndtr
 
 from proxycal.errors import SettingsError, TableError
 
-# Each halving gains one bit: enough to exhaust a double.
-HALVINGS = 60
+# Each halving gains one bit: to 1e-13 of the bracket.
+HALVINGS = 45
 # Rows per block: the halving works on a handful of arrays of this length that stay in cache.
 CHUNK = 50_000
 
