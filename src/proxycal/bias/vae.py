@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from proxycal.neural.batches import RowSets, as_positions, groups_of_equal_steps, model_axis
+from proxycal.neural.batches import ROWS_AT_ONCE, RowSets, as_positions, groups_of_equal_steps, model_axis
 from proxycal.neural.gaussian import (
     clamp_log_variance,
     kl_divergence,
@@ -18,8 +18,8 @@ from proxycal.neural.gaussian import (
     sample,
 )
 from proxycal.neural.nets import Mlp, draw_parameters
-from proxycal.neural.state import ROWS_AT_ONCE, double_columns, frozen, pack, state_of, unpack
-from proxycal.neural.train import check_row_sets, generators_for, one_thread, train_models
+from proxycal.neural.state import double_columns, frozen, pack, state_of, unpack
+from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +80,10 @@ class BiasVae(nn.Module):
             zero = torch.zeros_like(mean)
             return kl_divergence(mean, log_variance, zero, zero)
         return kl_divergence(mean, log_variance, *mean_and_log_variance(self.prior(E, mask)))
+
+    def kl_of_rows(self, rows: Mapping[str, Tensor]) -> Tensor:
+        """KL for every row, (F, 1, B), of rows without padding."""
+        return self.kl(*self.posterior(rows["y"], rows["z"], rows["E"]), rows["E"])
 
     def terms(self, rows: Mapping[str, Tensor], noise: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
         """The named terms of the loss in nats per row, (F, B)."""
@@ -264,7 +268,7 @@ def _fit_group(
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
     trained = train_models(vae, data, w, rows, held_out, config, generators, STAGE, labels, report)
 
-    kl, share = _mean_kl(vae, data, w, rows), _score_share(vae, data, rows)
+    kl, share = mean_over_rows(vae.kl_of_rows, data, w, rows)[:, 0], _score_share(vae, data, rows)
     at_best = trained.history["validation_loss"][np.arange(len(rows)), trained.best_epoch - 1]
     kept = at_best.reshape(len(parts), R).argmin(axis=1)
     fits = []
@@ -318,28 +322,20 @@ def _mean_and_sd(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.stack([mean, np.where(sd > 0, sd, 1.0)])
 
 
-def _mean_kl(vae: BiasVae, data: Mapping[str, Tensor], weights: Tensor, rows: list[Tensor]) -> np.ndarray:
-    """KL of the score averaged over each model's training rows, (F,)."""
-    sets = RowSets.stack(rows)
-    with torch.no_grad():
-        E = sets.take(data["E"])
-        kl = vae.kl(*vae.posterior(sets.take(data["y"]), sets.take(data["z"]), E), E)[:, 0]
-        w = sets.weights(weights)
-        return ((kl * w).sum(-1) / w.sum(-1)).double().numpy()
-
-
 def _score_share(vae: BiasVae, data: Mapping[str, Tensor], rows: list[Tensor]) -> np.ndarray:
     """Share of the outcome's variance that the decoder gives to the score, (F,).
 
     The mean over units of the variance of g(z_hat, a) while a runs through the quantiles of a_hat and
     z_hat stays; the outcome is standardised, so its variance is 1.
     """
+    sets = RowSets.stack([r[:: 1 + len(r) // ROWS_AT_ONCE] for r in rows])
     with torch.no_grad():
-        shortest = min(len(r) for r in rows)
-        sets = RowSets.stack([r[: min(shortest, ROWS_AT_ONCE)] for r in rows])
         z = sets.take(data["z"])
         a_hat, _ = vae.posterior(sets.take(data["y"]), z, sets.take(data["E"]))
-        levels = torch.quantile(a_hat[:, 0], torch.as_tensor(SCORE_QUANTILES, dtype=a_hat.dtype), dim=-1)
+        if sets.mask is not None:
+            a_hat[sets.mask == 0] = torch.nan
+        levels = torch.nanquantile(a_hat[:, 0], torch.as_tensor(SCORE_QUANTILES, dtype=a_hat.dtype), dim=-1)
         fitted = [vae.outcome(level[:, None, None].expand(-1, 1, z.shape[-1]), z) for level in levels]
-        shares = torch.stack(fitted).var(dim=0, correction=0).mean(dim=(1, 2))
-    return shares.double().numpy()
+        variance = torch.stack(fitted).var(dim=0, correction=0)[:, 0]
+        w = sets.weights(torch.ones(data["z"].shape[-1]))
+        return ((variance * w).sum(-1) / w.sum(-1)).double().numpy()

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from proxycal.content.vae import ContentVae
-from proxycal.neural.batches import RowSets, as_positions, groups_of_equal_steps, model_axis
+from proxycal.neural.batches import ROWS_AT_ONCE, as_positions, groups_of_equal_steps, model_axis
 from proxycal.neural.nets import draw_parameters
-from proxycal.neural.state import ROWS_AT_ONCE, double_columns, frozen, pack, state_of, unpack
-from proxycal.neural.train import check_row_sets, generators_for, one_thread, train_models
+from proxycal.neural.state import double_columns, frozen, pack, state_of, unpack
+from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -128,7 +128,7 @@ def fit_content(
             trained = train_models(
                 vae, data, w, rows, held_out, config, generators, STAGE, columns, report
             )  # fmt: skip
-            kl = _mean_kl(vae, data, w, rows)
+            kl = mean_over_rows(vae.kl_of_rows, data, w, rows)
             for position, f in enumerate(models):
                 fits[f] = ContentFit(
                     config, n_proxies, n_environment, state_of(vae, position),
@@ -136,16 +136,3 @@ def fit_content(
                     kl[position], int(trained.best_epoch[position]),
                 )  # fmt: skip
     return [fits[f] for f in range(len(train))]
-
-
-def _mean_kl(
-    vae: ContentVae, data: Mapping[str, torch.Tensor], weights: torch.Tensor, rows: list[torch.Tensor]
-) -> np.ndarray:
-    """KL of every latent averaged over each model's training rows, (F, d_z)."""
-    sets = RowSets.stack(rows)
-    with torch.no_grad():
-        E = sets.take(data["E"])
-        kl = vae.kl_per_latent(*vae.posterior(sets.take(data["P"]), E), E)
-        w = sets.weights(weights)
-        mean = (kl * w[:, None, :]).sum(-1) / w.sum(-1, keepdim=True)
-    return mean.double().numpy()

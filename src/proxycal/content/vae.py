@@ -71,6 +71,10 @@ class ContentVae(nn.Module):
             return kl_divergence(mean, log_variance, zero, zero)
         return kl_divergence(mean, log_variance, *mean_and_log_variance(self.prior(E, mask)))
 
+    def kl_of_rows(self, rows: Mapping[str, Tensor]) -> Tensor:
+        """KL for every latent and row, (F, d_z, B), of rows without padding."""
+        return self.kl_per_latent(*self.posterior(rows["P"], rows["E"]), rows["E"])
+
     def terms(self, rows: Mapping[str, Tensor], noise: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
         """The named terms of the loss in nats per row, (F, B)."""
         P, E = rows["P"], rows["E"]

@@ -33,7 +33,7 @@ class VaeConfig:
     batch_size: int = 512
     learning_rate: float = 1e-3
     variance_learning_rate: float = 2e-2
-    min_steps: int = 800
+    min_steps: int = 400
 
     def __post_init__(self) -> None:
         for name, least in (("width", 1), ("depth", 1), ("epochs", 1), ("batch_size", 2), ("min_steps", 0)):

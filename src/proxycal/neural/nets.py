@@ -67,7 +67,9 @@ class _LinearNormRelu(torch.autograd.Function):
             centred, mask = with_ones.split([weight.shape[2], 1], dim=1)
             first = torch.bmm(folded.transpose(1, 2), g)
             first_mean = first.sum(-1, keepdim=True) / count
-            d_x = (first - first_mean) * mask - torch.bmm(torch.bmm(folded.transpose(1, 2), k * weight), centred)
+            d_x = (first - first_mean) * mask - torch.bmm(
+                torch.bmm(folded.transpose(1, 2), k * weight), centred
+            )
         return d_x, d_weight, scale * g_h, d_beta, None
 
 

@@ -13,9 +13,6 @@ from proxycal.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Rows encoded at a time: keeps a million rows within a few hundred megabytes.
-ROWS_AT_ONCE = 16_384
-
 
 def state_of(module: nn.Module, model: int) -> dict[str, np.ndarray]:
     """Parameters and running statistics of one of the F models, without the model axis."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from proxycal.errors import TrainingError
-from proxycal.neural.batches import RowSets, batch_bounds
+from proxycal.neural.batches import ROWS_AT_ONCE, RowSets, batch_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -197,6 +197,24 @@ def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
         {"params": variances, "lr": config.variance_learning_rate},
     ]
     return torch.optim.Adam(rates, fused=True)
+
+
+def mean_over_rows(
+    per_row: Callable[[dict[str, Tensor]], Tensor],
+    data: Mapping[str, Tensor],
+    weights: Tensor,
+    rows: list[Tensor],
+) -> np.ndarray:
+    """Weighted mean over each model's rows of a quantity (F, d, B) computed from them: (F, d) float64."""
+    sets = RowSets.stack(rows)
+    w = sets.weights(weights)
+    total = torch.zeros(())
+    with torch.no_grad():
+        for begin in range(0, w.shape[1], ROWS_AT_ONCE):
+            part = RowSets(sets.index[:, begin : begin + ROWS_AT_ONCE], None)
+            values = per_row({name: part.take(x) for name, x in data.items()})
+            total = total + (values * w[:, None, begin : begin + ROWS_AT_ONCE]).sum(-1)
+    return (total / w.sum(-1, keepdim=True)).double().numpy()
 
 
 def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs: int) -> dict[str, Tensor]:
