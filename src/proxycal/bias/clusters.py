@@ -81,7 +81,7 @@ def with_bias(rows: Rows, proxies_only: Array, cluster: NDArray[np.intp], first:
             moved = rows.shifted(current.u[cluster])
             post = posterior(params, moved, e.shape)
             content = params.beta[0, 0] @ rows.X.T
-            left = rows.y - content - post.p_biased[0] * post.shift[0]  # type: ignore[index]
+            left = rows.y - content - post.p_biased[0] * post.shift[0]
             current = predict_intercepts(left, rows.weights, cluster)
             fitted = run(params, [rows.shifted(current.u[cluster])], rules, max_steps=15, tol=1e-3)
             params = fitted.params

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CHUNK = 16384
+KEEP_ROWS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,38 @@ class Frame:
         codes = (data.levels or {})[self.effect.removeprefix("by:")]
         return (codes[:, None] == np.arange(self.n_levels)).astype(float)
 
-    def chunks(self, data: Data) -> list[Rows]:
-        """Features of many rows in pieces, so that column products never need all rows at once."""
-        return [self.rows(data.take(index)) for index in pieces(len(data.y))]
+    def chunks(self, data: Data) -> Chunks:
+        """Features of many rows in pieces."""
+        return Chunks(self, data)
+
+
+class Chunks(Sequence[Rows]):
+    """The rows of a table as features, in pieces: column products never need all rows at once.
+
+    Up to KEEP_ROWS the pieces are kept between passes; beyond, each pass forms them anew, so that memory
+    stays that of the table itself.
+    """
+
+    def __init__(self, frame: Frame, data: Data) -> None:
+        self._frame, self._data = frame, data
+        self._pieces = pieces(len(data.y))
+        self._kept = [frame.rows(data.take(i)) for i in self._pieces] if len(data.y) <= KEEP_ROWS else None
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @overload
+    def __getitem__(self, index: int) -> Rows: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Rows]: ...
+
+    def __getitem__(self, index: int | slice) -> Rows | list[Rows]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if self._kept is not None:
+            return self._kept[index]
+        return self._frame.rows(self._data.take(self._pieces[index]))
 
 
 def pieces(n: int) -> list[NDArray[np.intp]]:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from proxycal.bias.mixture import Maybe
 
     Array = NDArray[np.float64]
 
@@ -38,22 +42,23 @@ class Statistics:
     S_xy: Array
     S_yy: Array
     mass: Array
-    D_x: Array | None = None
-    D_y: Array | None = None
-    D_d: Array | None = None
-    gate_gradient: Array | None = None
-    gate_curvature: Array | None = None
-    weight_gradient: Array | None = None
-    weight_curvature: Array | None = None
-    scale_gradient: Array | None = None
-    scale_curvature: Array | None = None
-    gap: Array | None = None
-    gap_d: Array | None = None
-    gap_dd: Array | None = None
+    D_x: Maybe = None
+    D_y: Maybe = None
+    D_d: Maybe = None
+    gate_gradient: Maybe = None
+    gate_curvature: Maybe = None
+    weight_gradient: Maybe = None
+    weight_curvature: Maybe = None
+    scale_gradient: Maybe = None
+    scale_curvature: Maybe = None
+    gap: Maybe = None
+    gap_d: Maybe = None
+    gap_dd: Maybe = None
 
     def __add__(self, other: Statistics) -> Statistics:
         pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
-        return Statistics(*[None if a is None else a + b for a, b in pairs])
+        added: list[Any] = [None if a is None else a + b for a, b in pairs]
+        return Statistics(*added)
 
 
 def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None = None) -> Statistics:
@@ -112,7 +117,7 @@ def _weight_sums(post: Posterior, rows: Rows, by_j: Array, W: Array) -> dict[str
 
 def _scale_sums(params: Params, post: Posterior, rows: Rows, W: Array) -> dict[str, Array]:
     """Gradient of the log likelihood in the log-sd slopes, and its expected curvature 2 G'WG."""
-    inv_var = np.exp(-2.0 * params.log_sigma)[:, :, None] * post.precision[:, None]  # type: ignore[index]
+    inv_var = np.exp(-2.0 * params.log_sigma)[:, :, None] * post.precision[:, None]
     excess = (post.r0 * (post.residual**2 * inv_var)).sum(axis=1) - 1.0
     if post.r1 is not None and post.shift is not None:
         moved = post.residual - post.shift[:, None]
@@ -129,10 +134,10 @@ def _scale_sums(params: Params, post: Posterior, rows: Rows, W: Array) -> dict[s
 
 def _gap_sums(rows: Rows, post: Posterior, W: Array) -> dict[str, Array]:
     """Validated rows: y_obs - y_true = shift*A + noise is seen directly."""
-    known = np.isfinite(rows.gap)  # type: ignore[arg-type]
-    gap, D = rows.gap[known], rows.D[known]  # type: ignore[index]
+    known = np.isfinite(rows.gap)
+    gap, D = rows.gap[known], rows.D[known]
     Wk = np.broadcast_to(W, post.loglik.shape)[:, known]
-    p = post.p_biased[:, known] * Wk  # type: ignore[index]
+    p = post.p_biased[:, known] * Wk
     return {
         "gap": np.stack([Wk.sum(axis=1), (Wk * gap**2).sum(axis=1)], axis=1),
         "gap_d": (p * gap) @ D,
@@ -226,7 +231,7 @@ def _means(params: Params, sums: Statistics, rules: Rules) -> tuple[Array, Array
     """Weighted least squares for all betas and the shift at once: the shift ties the components."""
     B, J, p = params.beta.shape
     inv_var = np.exp(-2.0 * params.log_sigma)
-    gram = np.zeros((B, J, p, J, p))
+    gram: Array = np.zeros((B, J, p, J, p))
     for j in range(J):
         gram[:, j, :, j, :] = sums.S_xx[:, j] * inv_var[:, j, None, None]
     gram = gram.reshape(B, J * p, J * p)
@@ -246,7 +251,8 @@ def _means(params: Params, sums: Statistics, rules: Rules) -> tuple[Array, Array
             inv_noise = np.exp(-2.0 * params.log_noise)
             dd, dy = dd + sums.gap_dd * inv_noise[:, :, None], dy + sums.gap_d * inv_noise
         gram = np.concatenate(
-            [np.concatenate([gram, cross], axis=2), np.concatenate([cross.swapaxes(1, 2), dd], axis=2)], axis=1
+            [np.concatenate([gram, cross], axis=2), np.concatenate([cross.swapaxes(1, 2), dd], axis=2)],
+            axis=1,
         )
         rhs = np.concatenate([rhs, dy], axis=1)
     free = _solve(gram, rhs)
@@ -306,10 +312,7 @@ class Fitted:
 
 def total(params: Params, chunks: Sequence[Rows], shape: Shape) -> Statistics:
     """The sums over all chunks."""
-    sums = statistics(params, chunks[0], shape)
-    for rows in chunks[1:]:
-        sums = sums + statistics(params, rows, shape)
-    return sums
+    return reduce(add, (statistics(params, rows, shape) for rows in chunks))
 
 
 def run(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int, tol: float) -> Fitted:

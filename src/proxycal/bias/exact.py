@@ -1,6 +1,6 @@
 """The exact estimator: a binary bias is marginalised, not sampled.
 
-    y, P, E -> features -> race of shapes with and without a gated shift -> polish on all rows -> alpha, P(A=1)
+    y, P, E -> features -> race of shapes, with and without a gated shift -> polish -> alpha, P(A=1|data)
 
 The race runs on a sample of the rows; the best of each side are then fitted to all of them and compared
 there. Units, the direction of the bias and the order of the rows change nothing.
@@ -18,7 +18,7 @@ from proxycal.bias.designs import Data, Frame, Spec, candidate_frames, canonical
 from proxycal.bias.em import Rules, run, total
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import information, newton, sandwich
-from proxycal.bias.mixture import Params, Posterior, Rows, posterior
+from proxycal.bias.mixture import Params, Posterior, Rows, Shape, posterior
 from proxycal.bias.race import (
     FLOOR,
     FLOOR_PART,
@@ -130,7 +130,7 @@ def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> t
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
     seen = posterior(scout.params, linear.rows(bias_sample), scout.shape)
-    unshifted = linear.rows(bias_sample).y - seen.p_biased[0] * seen.shift[0]  # type: ignore[index]
+    unshifted = linear.rows(bias_sample).y - seen.p_biased[0] * seen.shift[0]
     chosen = choose_features({k: f.rows(null_sample) for k, f in frames.items()}, unshifted)
     runners = []
     for name in dict.fromkeys(["linear", chosen]):
@@ -194,7 +194,7 @@ def _ungated(runner: Runner) -> Runner:
     """The same model with a gate that E does not move, as a start for the polish."""
     e = runner.entrant
     gamma = np.zeros_like(e.params.gamma)
-    gamma[:, 0] = e.params.gamma[:, 0]  # type: ignore[index]
+    gamma[:, 0] = e.params.gamma[:, 0]
     shape = replace(e.shape, gate="constant")
     return replace(runner, entrant=replace(e, shape=shape, params=replace(e.params, gamma=gamma)))
 
@@ -237,19 +237,18 @@ def _conclude(
     codes = None if data.cluster is None else [data.cluster[part] for part in pieces(len(data.y))]
     rules = Rules.of([shape], chunks[0].X.shape[1], floor_of(shape, floor))
     robust = sandwich(params, information(params, chunks, shape, codes), rules, n)
-    posteriors = [posterior(params, rows, shape) for rows in chunks]
-    biased = sum(float(p.p_biased[0] @ r.weights) for p, r in zip(posteriors, chunks, strict=True))  # type: ignore[index]
-    scale, L = bias.frame.scale, params.a.shape[1]  # type: ignore[union-attr]
+    share, sigma = _share_and_sigma(params, chunks, shape)
+    scale, L = bias.frame.scale, params.a.shape[1]
     return ExactBias(
         bias=Spec(shape, bias.frame, params),
         null=Spec(null.entrant.shape, null.frame, null.entrant.params),
         gain=null.bic - bias.bic,
-        shift=params.a[0] * scale,  # type: ignore[index]
+        shift=params.a[0] * scale,
         shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
         gate_cov=robust.shift_gate_cov[L:, L:],
-        sigma=_residual_sd(params, chunks, posteriors) * scale,
+        sigma=sigma * scale,
         cluster_sd=bias.side.tau,
-        share=biased / n,
+        share=share,
         converged=bias.entrant.converged and robust.definite and robust.decrement < 1e-2,
         decrement=robust.decrement,
         n_race=n_race,
@@ -264,26 +263,30 @@ def orient(params: Params, chunks: Sequence[Rows]) -> Params:
     """
     if params.a is None or params.gamma is None:
         return params
-    moved = [params.a[0] @ rows.D.T for rows in chunks]
-    weight = sum(rows.weights.sum() for rows in chunks)
-    if sum((m * rows.weights).sum() for m, rows in zip(moved, chunks, strict=True)) >= 0.0:
+    up, p = 0.0, params.beta.shape[2]
+    gram, rhs = np.zeros((p, p)), np.zeros(p)
+    for rows in chunks:
+        moved = rows.weights * (rows.D @ params.a[0])
+        up += float(moved.sum())
+        gram += rows.gram[0]
+        rhs += rows.X.T @ moved
+    if up >= 0.0:
         return params
-    gram = sum(rows.gram[0] for rows in chunks) / weight
-    rhs = sum(rows.X.T @ (rows.weights * m) for m, rows in zip(moved, chunks, strict=True)) / weight
-    beta = params.beta + np.linalg.solve(gram, rhs)
-    return replace(params, beta=beta, a=-params.a, gamma=-params.gamma)
+    return replace(params, beta=params.beta + np.linalg.solve(gram, rhs), a=-params.a, gamma=-params.gamma)
 
 
-def _residual_sd(params: Params, chunks: Sequence[Rows], posteriors: Sequence[Posterior]) -> float:
-    """sd of y - shift*A around the fitted content mu(x), standardised units."""
-    square = total = 0.0
-    for rows, post in zip(chunks, posteriors, strict=True):
+def _share_and_sigma(params: Params, chunks: Sequence[Rows], shape: Shape) -> tuple[float, float]:
+    """Mean of P(A=1|data), and the sd of y - shift*A around mu(x) in standardised units."""
+    biased = square = weight = 0.0
+    for rows in chunks:
+        post = posterior(params, rows, shape)
         mu = content_mean(params, rows, post)
-        p, shift = post.p_biased[0], post.shift[0]  # type: ignore[index]
+        p, shift = post.p_biased[0], post.shift[0]
         left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
-        square += float((rows.weights * left).sum())
-        total += float(rows.weights.sum())
-    return float(np.sqrt(square / total))
+        biased += float(rows.weights @ p)
+        square += float(rows.weights @ left)
+        weight += float(rows.weights.sum())
+    return biased / weight, float(np.sqrt(square / weight))
 
 
 def content_mean(params: Params, rows: Rows, post: Posterior) -> Array:

@@ -74,7 +74,8 @@ def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Bas
 
 def _expand(columns: Array, knots: tuple[tuple[float, ...] | None, ...]) -> Array:
     parts = [
-        column[:, None] if k is None else _spline(column, k) for column, k in zip(columns.T, knots, strict=True)
+        column[:, None] if k is None else _spline(column, k)
+        for column, k in zip(columns.T, knots, strict=True)
     ]
     return np.hstack(parts) if parts else np.empty((len(columns), 0))
 

@@ -12,12 +12,13 @@ and k_c for the log sd (the component's indicator, and G).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from proxycal.bias.em import Rules, mean_map, penalty
-from proxycal.bias.mixture import RIDGE, Params, Rows, Shape, posterior
+from proxycal.bias.mixture import RIDGE, Params, Posterior, Rows, Shape, posterior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +55,9 @@ class Layout:
             1 if shape.shift and validated else 0,
         ]
         ends = np.cumsum([0, *widths])
-        parts = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        return cls(*parts, size=int(ends[-1]))
+        parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        mean, shift, scale, weight, gate, noise = parts
+        return cls(mean, shift, scale, weight, gate, noise, int(ends[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def information(
 def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Array, Array]:
     """Per-row observed scores (n,m) and the summed Hessian (m,m) of one chunk."""
     post = posterior(params, rows, shape)
-    n, p = rows.X.shape
+    n = len(rows.y)
     W = rows.weights
     scores = np.zeros((n, layout.size))
     hessian = np.zeros((layout.size, layout.size))
@@ -106,11 +108,11 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Ar
     gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
     for a in (0, 1) if shape.shift else (0,):
         for j in range(shape.J):
-            r = (post.r1 if a else post.r0)[0, j] * W  # type: ignore[index]
+            r = (post.r1 if a else post.r0)[0, j] * W
             s, mean, scale, rho, kappa, inv_var = _class(params, rows, shape, layout, post, a, j)
             s[:, layout.weight] = _weight_score(w, features, j)
             if shape.shift:
-                s[:, layout.gate] = (a - post.pi[0])[:, None] * gate  # type: ignore[index]
+                s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
             scores += s * (r / W)[:, None]
             hessian += s.T @ (s * r[:, None])
             block_m, block_s = slice(0, layout.shift.stop), layout.scale
@@ -120,11 +122,11 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Ar
             hessian[block_s, block_m] -= cross.T
             hessian[block_s, block_s] -= 2.0 * scale.T @ (scale * (r * kappa)[:, None])
             if rows.gap is not None and a:
-                hessian += _gap_hessian(params, rows, layout, post.shift[0], r)  # type: ignore[index]
+                hessian += _gap_hessian(params, rows, layout, post.shift[0], r)
     if rows.gap is not None and shape.shift:
         known = np.isfinite(rows.gap)
-        square = (rows.gap[known] * np.exp(-params.log_noise[0, 0])) ** 2  # type: ignore[index]
-        unbiased = 1.0 - post.p_biased[0, known]  # type: ignore[index]
+        square = (rows.gap[known] * np.exp(-params.log_noise[0, 0])) ** 2
+        unbiased = 1.0 - post.p_biased[0, known]
         hessian[layout.noise, layout.noise] -= 2.0 * np.sum(W[known] * unbiased * square)
     hessian -= scores.T @ (scores * W[:, None])
     for k in range(shape.J - 1):
@@ -135,25 +137,25 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Ar
             part = (slice(at + k * width, at + (k + 1) * width), slice(at + m * width, at + (m + 1) * width))
             hessian[part] -= features.T @ (features * curvature[:, None])
     if shape.shift:
-        pi = post.pi[0]  # type: ignore[index]
+        pi = post.pi[0]
         hessian[layout.gate, layout.gate] -= gate.T @ (gate * (pi * (1.0 - pi) * W)[:, None])
     return scores, hessian
 
 
 def _class(
-    params: Params, rows: Rows, shape: Shape, layout: Layout, post: object, a: int, j: int
+    params: Params, rows: Rows, shape: Shape, layout: Layout, post: Posterior, a: int, j: int
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Score of class (a, j) so far (mean, scale, noise blocks), its designs, and rho, kappa, 1/variance."""
     n, p = rows.X.shape
-    residual = post.residual[0, j]  # type: ignore[attr-defined]
+    residual = post.residual[0, j]
     inv_var = np.full(n, np.exp(-2.0 * params.log_sigma[0, j]))
-    if post.precision is not None:  # type: ignore[attr-defined]
-        inv_var = inv_var * post.precision[0]  # type: ignore[attr-defined]
+    if post.precision is not None:
+        inv_var = inv_var * post.precision[0]
     known = np.zeros(n, dtype=bool) if rows.gap is None else np.isfinite(rows.gap)
     mean = np.zeros((n, layout.shift.stop))
     mean[:, j * p : (j + 1) * p] = rows.X
     if a:
-        shift = post.shift[0]  # type: ignore[attr-defined]
+        shift = post.shift[0]
         residual = np.where(known, residual, residual - shift)
         mean[:, layout.shift] = np.where(known[:, None], 0.0, rows.D)
     scale = np.zeros((n, layout.scale.stop - layout.scale.start))
@@ -165,8 +167,8 @@ def _class(
     s[:, : layout.shift.stop] = rho[:, None] * mean
     s[:, layout.scale] = (kappa - 1.0)[:, None] * scale
     if rows.gap is not None and shape.shift:
-        inv_noise = np.exp(-2.0 * params.log_noise[0, 0])  # type: ignore[index]
-        left = np.where(known, rows.gap - (post.shift[0] if a else 0.0), 0.0)  # type: ignore[attr-defined]
+        inv_noise = np.exp(-2.0 * params.log_noise[0, 0])
+        left = np.where(known, rows.gap - (post.shift[0] if a else 0.0), 0.0)
         s[:, layout.noise] = np.where(known, left**2 * inv_noise - 1.0, 0.0)[:, None]
         if a:
             s[:, layout.shift] += (left * inv_noise)[:, None] * rows.D * known[:, None]
@@ -175,9 +177,9 @@ def _class(
 
 def _gap_hessian(params: Params, rows: Rows, layout: Layout, shift: Array, r: Array) -> Array:
     """The validated rows' own Hessian in (shift, log noise) when they are biased."""
-    known = np.isfinite(rows.gap)  # type: ignore[arg-type]
-    inv_noise = np.exp(-2.0 * params.log_noise[0, 0])  # type: ignore[index]
-    D, left, r = rows.D[known], (rows.gap - shift)[known], r[known]  # type: ignore[operator]
+    known = np.isfinite(rows.gap)
+    inv_noise = np.exp(-2.0 * params.log_noise[0, 0])
+    D, left, r = rows.D[known], (rows.gap - shift)[known], r[known]
     out = np.zeros((layout.size, layout.size))
     out[layout.shift, layout.shift] = -inv_noise * D.T @ (D * r[:, None])
     cross = -2.0 * inv_noise * (D.T @ (left * r))
@@ -269,7 +271,9 @@ def newton(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int 
             return params, True
         step = at.to_full @ (at.inverse @ at.score)
         for part in (1.0, 0.5, 0.25):
-            moved = from_vector(to_vector(params, shape, info.layout) + part * step, params, shape, info.layout)
+            moved = from_vector(
+                to_vector(params, shape, info.layout) + part * step, params, shape, info.layout
+            )
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
             reached = _objective(moved, chunks, shape)
             if reached >= value - 1e-9 * abs(value):
@@ -289,7 +293,9 @@ def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:
     """One model's parameters in the order of the layout."""
     theta = np.zeros(layout.size)
     theta[layout.mean] = params.beta[0].ravel()
-    theta[layout.scale] = np.r_[params.log_sigma[0], params.scale[0, 1:]][: layout.scale.stop - layout.scale.start]
+    theta[layout.scale] = np.r_[params.log_sigma[0], params.scale[0, 1:]][
+        : layout.scale.stop - layout.scale.start
+    ]
     width = params.omega.shape[2] if shape.weights == "content" else 1
     theta[layout.weight] = params.omega[0, 1:, :width].ravel()
     if params.a is not None and params.gamma is not None:

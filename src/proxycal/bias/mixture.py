@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    # An Array, or None where the shape of the model has no such part.
+    Maybe = Any
 
 # Prior precision of every gate and weight coefficient but the intercept, in units of one standardised
 # column: a N(0, 5^2) prior, so that perfectly separated groups keep a finite gate.
@@ -93,7 +95,7 @@ class Rows:
     G: Array
     D: Array
     weights: Array
-    gap: Array | None = None
+    gap: Maybe = None
 
     def shifted(self, offset: Array) -> Rows:
         """The same rows with an offset taken off the outcome."""
@@ -146,9 +148,9 @@ class Params:
     log_sigma: Array
     omega: Array
     scale: Array
-    a: Array | None = None
-    gamma: Array | None = None
-    log_noise: Array | None = None
+    a: Maybe = None
+    gamma: Maybe = None
+    log_noise: Maybe = None
 
     @property
     def size(self) -> int:
@@ -157,25 +159,29 @@ class Params:
 
     def take(self, index: NDArray[np.intp] | slice) -> Params:
         """A part of the batch."""
-        return Params(*[None if v is None else v[index] for v in self._fields()])
+        taken: list[Any] = [None if v is None else v[index] for v in self.parts()]
+        return Params(*taken)
 
     @staticmethod
     def stack(parts: Iterable[Params]) -> Params:
         """Several batches as one."""
-        columns = zip(*[p._fields() for p in parts], strict=True)
-        return Params(*[None if c[0] is None else np.concatenate(c) for c in columns])
+        columns = zip(*[p.parts() for p in parts], strict=True)
+        stacked: list[Any] = [None if c[0] is None else np.concatenate(c) for c in columns]
+        return Params(*stacked)
 
-    def _fields(self) -> tuple[Array | None, ...]:
+    def parts(self) -> tuple[Maybe, ...]:
+        """Every array, in the order of the constructor."""
         return (self.beta, self.log_sigma, self.omega, self.scale, self.a, self.gamma, self.log_noise)
 
     def flat(self) -> Array:
         """All parameters of each model in one row, (B, m)."""
-        return np.concatenate([v.reshape(self.size, -1) for v in self._fields() if v is not None], axis=1)
+        return np.concatenate([v.reshape(self.size, -1) for v in self.parts() if v is not None], axis=1)
 
     def unflat(self, theta: Array) -> Params:
         """The inverse of `flat`, with this batch's layout."""
-        parts, start = [], 0
-        for v in self._fields():
+        parts: list[Any] = []
+        start = 0
+        for v in self.parts():
             if v is None:
                 parts.append(None)
                 continue
@@ -196,12 +202,12 @@ class Posterior:
 
     loglik: Array
     r0: Array
-    r1: Array | None
-    pi: Array | None
-    p_biased: Array | None
-    precision: Array | None
+    r1: Maybe
+    pi: Maybe
+    p_biased: Maybe
+    precision: Maybe
     residual: Array
-    shift: Array | None
+    shift: Maybe
     log_w: Array
 
 
@@ -247,7 +253,7 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
 
 
 def log_softmax(x: Array) -> Array:
-    """Over axis 1. (scipy's own spends longer on its checks than on arrays of this size.)"""
+    """Over axis 1. (scipy's own spends longer on its checks than on arrays of this size.)."""
     x = x - x.max(axis=1, keepdims=True)
     return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
 
@@ -259,7 +265,7 @@ def _log_density(residual: Array, root: Array, constant: Array, out: Array) -> N
 
 
 def _normalise(joint: Array) -> Array:
-    """log sum_c exp over classes c (axis 1); `joint` becomes the posterior in place."""
+    """Log sum_c exp over classes c (axis 1); `joint` becomes the posterior in place."""
     top = joint.max(axis=1)
     joint -= top[:, None]
     np.exp(joint, out=joint)

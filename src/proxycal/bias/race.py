@@ -14,7 +14,14 @@ import numpy as np
 
 from proxycal.bias.em import Fitted, Rules, penalty, run
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
-from proxycal.bias.starts import has_spike, begin, guesses_from_atoms, guesses_of_bias, residual_of, split_components
+from proxycal.bias.starts import (
+    begin,
+    guesses_from_atoms,
+    guesses_of_bias,
+    has_spike,
+    residual_of,
+    split_components,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,11 +30,11 @@ if TYPE_CHECKING:
 
 Guess = tuple["Array | None", "NDArray[np.bool_] | None"]
 
-# Smallest sd of a lone component, in sds of the outcome; several share at least this part of a lone one's sd.
+# Smallest sd of a lone component, in sds of the outcome; others keep at least this part of a lone one's.
 FLOOR = 0.02
 FLOOR_PART = 0.1
-# Widths shrink to the floor in stages (width, EM steps): a wide component finds the neighbourhood of an atom, a
-# narrow one lands on it.
+# Widths shrink to the floor in stages (width, EM steps): a wide component finds the neighbourhood of an atom,
+# a narrow one lands on it.
 ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
 MAX_OWN_COLUMNS = 30
@@ -55,7 +62,9 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
     return [*shared, *atom] if rows.X.shape[1] > MAX_OWN_COLUMNS else [*shared, *own, *atom]
 
 
-def race(rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, max_j: int = MAX_J) -> list[Entrant]:
+def race(
+    rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, max_j: int = MAX_J
+) -> list[Entrant]:
     """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
 
     The side with a shift brings its own gateless versions, which count for the other side.
@@ -79,10 +88,12 @@ def ungated(winners: list[Entrant], rows: Rows, floor: float) -> list[Entrant]:
     out = []
     for e in winners:
         gamma = np.zeros_like(e.params.gamma)
-        gamma[:, 0] = e.params.gamma[:, 0]  # type: ignore[index]
+        gamma[:, 0] = e.params.gamma[:, 0]
         start = replace(e.params, gamma=gamma)
         shape = replace(e.shape, gate="constant")
-        fitted = run(start, [rows], Rules.of([shape], rows.X.shape[1], floor_of(shape, floor)), max_steps=150, tol=1e-2)
+        fitted = run(
+            start, [rows], Rules.of([shape], rows.X.shape[1], floor_of(shape, floor)), max_steps=150, tol=1e-2
+        )
         out += _entrants([shape], fitted, rows)
     return out
 
@@ -99,13 +110,13 @@ def race_by_level(
     for e in [e for e in entrants if e.shape.claims_bias][:2]:
         if e.shape.J > 1:
             mine = posterior(e.params, constant_rows, e.shape).p_biased
-            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)  # type: ignore[index]
+            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)
     leader = min(found, key=lambda e: e.bic)
     return [*found, *ungated([leader], rows, floor)]
 
 
 def choose_features(candidates: dict[str, Rows], unshifted: Array) -> str:
-    """The content features that fit best by BIC: to the outcome as it is, or with the linear model's bias removed.
+    """The content features with the best BIC, given the outcome as it is or without the linear model's bias.
 
     The second look matters because a large bias hides any curve in the residual it inflates.
     """
@@ -145,7 +156,7 @@ def floor_of(shape: Shape, floor: float) -> float:
 
 def _who(entrant: Entrant, rows: Rows) -> Array:
     """P(A=1|data) under an entrant, (n,)."""
-    return posterior(entrant.params, rows, entrant.shape).p_biased[0]  # type: ignore[index]
+    return posterior(entrant.params, rows, entrant.shape).p_biased[0]
 
 
 def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, floor: float) -> list[Entrant]:
@@ -169,7 +180,7 @@ def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, fl
         fitted = run(Params.stack([e.params for e in contenders]), [rows], rules, max_steps=steps, tol=1e-2)
         after = _entrants(tried, fitted, rows)
         bar = min(bar, *(e.bic for e in after))
-        live = []
+        live: list[Entrant] = []
         for old, new in zip(contenders, after, strict=True):
             hopeless = new.bic - 2.0 * (old.bic - new.bic) > bar + 10.0
             (finished if new.converged or hopeless else live).append(new)
@@ -198,7 +209,7 @@ def _part(fitted: Fitted, index: NDArray[np.intp]) -> Fitted:
 
 
 def _unshifted(rows: Rows, tau: Array) -> Array:
-    """y with the shift of a guess removed: the difference of the two sides, given X."""
+    """Y with the shift of a guess removed: the difference of the two sides, given X."""
     both = np.column_stack([rows.X, tau])
     root = np.sqrt(rows.weights)
     coefficient = np.linalg.lstsq(both * root[:, None], rows.y * root, rcond=None)[0]

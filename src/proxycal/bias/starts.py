@@ -6,6 +6,7 @@ the guess into parameters, so no start needs a guess of alpha, a slope or a widt
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,16 +111,26 @@ def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -
     sd = np.full((1, J), np.log(max(float(np.std(rows.y)), width)))
     params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
     if not shape.shift or tau is None:
-        post = Posterior(np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None])
+        post = Posterior(
+            np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None]
+        )
     else:
         share = float(np.clip(np.average(tau, weights=rows.weights), 0.02, 0.98))
         gamma = np.zeros((1, q))
         gamma[0, 0] = np.log(share / (1.0 - share))
         noise = None if rows.gap is None else np.full((1, 1), np.log(0.3))
-        params = Params(*params._fields()[:4], np.zeros((1, L)), gamma, noise)
+        params = replace(params, a=np.zeros((1, L)), gamma=gamma, log_noise=noise)
         pi = np.full((1, n), share)
         post = Posterior(
-            np.zeros((1, n)), r * (1.0 - tau), r * tau, pi, tau[None], None, r, pi, np.log(r.mean(axis=2))[:, :, None]
+            np.zeros((1, n)),
+            r * (1.0 - tau),
+            r * tau,
+            pi,
+            tau[None],
+            None,
+            r,
+            pi,
+            np.log(r.mean(axis=2))[:, :, None],
         )
     plain = Shape(J, shape.means, "constant", "constant", shape.shift)
     return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, width))

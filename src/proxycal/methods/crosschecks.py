@@ -1,4 +1,4 @@
-"""Findings that every method can make: do estimates that rest on different assumptions agree?"""
+"""Findings that every method can make about estimates that rest on different assumptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def apart(one: Estimate, other: Estimate) -> float:
 
 
 def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
-    """Do two estimators agree within their errors?"""
+    """Whether two estimators agree within their errors."""
     question = f"Do {one.name} and {other.name} agree?"
     distance = apart(one, other)
     if math.isnan(distance):
@@ -54,7 +54,7 @@ def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
 
 
 def first_stage(f: float) -> Finding:
-    """Does the environment move what the proxies leave of the outcome?"""
+    """Whether the environment moves what the proxies leave of the outcome."""
     known = math.isfinite(f)
     ok = known and f >= WEAK_F
     return Finding(

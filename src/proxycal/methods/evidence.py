@@ -15,17 +15,17 @@ from scipy.stats import chi2
 
 from proxycal.finding import Finding
 from proxycal.methods.crosschecks import WEAK_F, agreement, apart, first_stage
+from proxycal.methods.fit import Estimate
 
 if TYPE_CHECKING:
     from proxycal.bias.designs import Data
     from proxycal.bias.exact import ExactBias, Runner
     from proxycal.bias.mixture import Rows
     from proxycal.bias.moments import MomentsFit
-    from proxycal.methods.fit import Estimate
 
 # Below this share of the outcome's remaining variance the proxies say nothing about its content.
 IRRELEVANT = 0.01
-# Biased rows inside the central 98% of the unbiased rows' content; below this share there is nothing to compare.
+# Share of biased rows inside the central 98% of the unbiased rows' content, below which nothing compares.
 OVERLAP = 0.5
 # Two estimators this many standard errors and this much apart cannot both be right.
 DISAGREE_SE, DISAGREE_PART = 4.0, 0.3
@@ -38,7 +38,7 @@ class Evidence:
     """Numbers only, so that a saved run can say the same things again.
 
     gain : BIC of the best model without a bias less that of the best with one. cost : what the bias model's
-    extra parameters cost in BIC. separation : alpha in residual sds. gate_p : p-value of "E does not drive who
+    extra parameters cost in BIC. separation : alpha in residual sds. gate_p : p of "E does not drive who
     is biased". relevance : share of what E leaves of the outcome that the proxies explain. overlap : share of
     the biased inside the unbiased rows' content. two_humps : the best model without a bias is a shift that E
     does not drive. constancy_p : p-value of "one size for all levels" where alpha varies, else NaN.
@@ -80,10 +80,9 @@ class Evidence:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
         """The reverse of `to_dict`."""
-        from proxycal.methods.fit import Estimate
-
-        plain = {name: math.nan if value is None else value for name, value in values.items()}
-        return cls(**plain | {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")})
+        plain: dict[str, Any] = {k: math.nan if value is None else value for k, value in values.items()}
+        plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
+        return cls(**plain)
 
 
 def collect(
@@ -98,7 +97,7 @@ def collect(
     exact = estimates[0]
     frame = found.bias.frame
     L = len(found.shift)
-    gamma = found.bias.params.gamma[0, 1:]  # type: ignore[index]
+    gamma = found.bias.params.gamma[0, 1:]
     y_cal = data.y - p_biased * (rows.D @ found.shift)
     return Evidence(
         gain=found.gain,
@@ -212,7 +211,7 @@ def _disagree(evidence: Evidence) -> bool:
 
 
 def verdict(evidence: Evidence) -> str:
-    """ "bias found", "no bias found" or "not identified"."""
+    """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
     if evidence.gain > 0.0:
         return "not identified" if doubt else "bias found"
@@ -242,12 +241,14 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
 
 def _race(e: Evidence) -> Finding:
     if e.gain > 0.0:
-        reading = "A shift that the environment drives explains the outcome better than any model without a bias."
+        reading = (
+            "A shift that the environment drives explains the outcome better than any model without a bias."
+        )
         remedy = "Nothing to do."
     elif e.two_humps and e.separation >= 2.0:
         reading = (
-            "What content leaves of the outcome has two humps, but the environment does not say who is on which: "
-            "that may be a bias or just the shape of the outcome."
+            "What content leaves of the outcome has two humps, but the environment does not say who is on "
+            "which: that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
     elif e.gain > -0.25 * e.cost:
@@ -278,7 +279,9 @@ def _separation(e: Evidence, doubtful: bool) -> Finding:
             else "Biased and unbiased rows overlap: their average is known better than who is who."
         ),
         remedy=(
-            "Nothing to do." if apart_enough else "Proxies that explain more of the outcome would separate them."
+            "Nothing to do."
+            if apart_enough
+            else "Proxies that explain more of the outcome would separate them."
         ),
         ok=not doubtful,
         topic="separation",
@@ -291,7 +294,9 @@ def _gate(e: Evidence) -> Finding:
     return Finding(
         question="Does the environment drive who is biased?",
         statistic=f"Wald test of the gate, p = {e.gate_p:.2g}",
-        reading="It does." if ok else "It hardly does: who is biased rests on the shape of the outcome alone.",
+        reading="It does."
+        if ok
+        else "It hardly does: who is biased rests on the shape of the outcome alone.",
         remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",
         ok=ok,
         topic="gate",
@@ -317,13 +322,17 @@ def _overlaps(e: Evidence) -> Finding:
     ok = not known or e.overlap >= OVERLAP
     return Finding(
         question="Are there unbiased rows like the biased ones?",
-        statistic=f"{e.overlap:.0%} of the biased lie among the unbiased in content" if known else "one group only",
+        statistic=f"{e.overlap:.0%} of the biased lie among the unbiased in content"
+        if known
+        else "one group only",
         reading=(
             "The two groups overlap in content."
             if ok
             else "They hardly overlap: what the biased would have reported is extrapolated."
         ),
-        remedy="Nothing to do." if ok else "Restrict the table to contents where both kinds of reporter occur.",
+        remedy="Nothing to do."
+        if ok
+        else "Restrict the table to contents where both kinds of reporter occur.",
         ok=ok,
         topic="overlap",
         value=e.overlap if known else None,
@@ -351,7 +360,10 @@ def _varies(e: Evidence) -> Finding:
         reading = "One size serves all levels of the categorical environment columns."
         statistic = f"BIC gain of a size by level: {e.by_level_gain:.1f}"
     else:
-        reading, statistic = "One size was asked for, and no categorical column suggests another.", "not tested"
+        reading, statistic = (
+            "One size was asked for, and no categorical column suggests another.",
+            "not tested",
+        )
     return Finding(
         question="Is the bias of one size?",
         statistic=statistic,
@@ -364,7 +376,11 @@ def _varies(e: Evidence) -> Finding:
 
 
 def _content(e: Evidence) -> Finding:
-    where = "all rows" if e.n_race >= e.n else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
+    where = (
+        "all rows"
+        if e.n_race >= e.n
+        else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
+    )
     return Finding(
         question="How did content enter?",
         statistic=f"features: {e.features}; shape of the outcome: {e.shape}",

@@ -1,6 +1,6 @@
 """The exact method, end to end: the race of mixtures, matching and moments beside it, a verdict.
 
-    (y, P, E) -> bias/exact.py -> alpha, P(A=1)     who is biased -> effect/match.py     y, P, E -> bias/moments.py
+    (y, P, E) -> bias/exact.py -> alpha, P(A=1)    who is biased -> effect/match.py    and bias/moments.py
 
 Everything inside speaks of over-reporting; direction="under" negates the outcome on the way in and every
 signed answer on the way out, so that the two mirror each other exactly.
@@ -40,7 +40,7 @@ _PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
 class ExactFit:
     """The fitted mixture, the rows to match with, the estimates side by side and what the verdict rests on.
 
-    sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of the outcome times sign.
+    sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units. cluster_sd : sd of what rows of a cluster share.
     controls : unbiased rows, or None where the split leaves nothing to match.
     """
@@ -80,7 +80,7 @@ class ExactFit:
         """Answer for rows encoded like the fitted ones."""
         y, rows, p_biased = self._posterior(arrays)
         scale = self.spec.frame.scale
-        alpha_row = rows.D @ self.spec.params.a[0] * scale  # type: ignore[index]
+        alpha_row = rows.D @ self.spec.params.a[0] * scale
         se_row = np.sqrt(np.maximum(((rows.D @ self.shift_cov) * rows.D).sum(axis=1), 0.0))
         # What calibration takes off is a bias of the stated direction; a level without one is left alone.
         made = calibrate(y, p_biased, np.maximum(alpha_row, 0.0), se_row, 0.0, "over", self.level)
@@ -142,7 +142,9 @@ class ExactFit:
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {
-            "params": {name: np.ascontiguousarray(value) for name, value in named.items() if value is not None},
+            "params": {
+                name: np.ascontiguousarray(value) for name, value in named.items() if value is not None
+            },
             "content": {name: np.ascontiguousarray(value) for name, value in content_arrays.items()},
             "gate": {name: np.ascontiguousarray(value) for name, value in gate_arrays.items()},
             "errors": {"shift_cov": np.ascontiguousarray(self.shift_cov)},
@@ -168,15 +170,22 @@ class ExactFit:
         return cls(
             sign=float(values["sign"]),
             level=float(values["level"]),
-            spec=Spec(Shape(**values["shape"]), frame, Params(*[params.get(name) for name in _PARAMS])),
+            spec=Spec(Shape(**values["shape"]), frame, _params_from(params)),
             shift_cov=unpack(tensors, "errors")["shift_cov"],
             sigma=float(values["sigma"]),
             cluster_sd=float(values["cluster_sd"]),
-            controls=None if values["k"] is None else controls_from(unpack(tensors, "controls"), int(values["k"])),
+            controls=None
+            if values["k"] is None
+            else controls_from(unpack(tensors, "controls"), int(values["k"])),
             estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
             share_biased=float(values["share_biased"]),
             evidence=Evidence.from_dict(values["evidence"]),
         )
+
+
+def _params_from(named: dict[str, np.ndarray]) -> Params:
+    found: dict[str, Any] = {name: named.get(name) for name in _PARAMS}
+    return Params(**found)
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
@@ -232,11 +241,11 @@ def p_of(spec: Spec, rows: Rows, cluster_sd: float) -> np.ndarray:
     if cluster_sd > 0.0:
         variance = np.exp(2.0 * params.log_sigma) + (cluster_sd / spec.frame.scale) ** 2
         params = replace(params, log_sigma=0.5 * np.log(variance))
-    return posterior(params, rows, spec.shape).p_biased[0]  # type: ignore[index]
+    return posterior(params, rows, spec.shape).p_biased[0]
 
 
 def content_index(spec: Spec, rows: Rows) -> np.ndarray:
-    """The content that drives the outcome, (n, d): the linear predictor of each component that has its own."""
+    """The content that drives the outcome, (n, d): each component's own linear predictor."""
     beta = spec.params.beta[0]
     if spec.shape.means == "shared":
         beta = beta[:1]
@@ -266,15 +275,17 @@ def _match(data: Data, z: np.ndarray, p_biased: np.ndarray) -> MatchFit | None:
 def _exact_estimate(
     found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
 ) -> Estimate:
-    """alpha: the shift itself, or, where it varies, its mean over the biased."""
+    """The shift itself, or, where it varies, its mean over the biased."""
     share = weights * p_biased
     at = (share @ rows.D) / max(float(share.sum()), 1e-300)
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    return _normal("exact", float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0))), level, note)
+    return _normal(
+        "exact", float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0))), level, note
+    )
 
 
 def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
-    """alpha of each level, or each coefficient of a linear shift."""
+    """The size at each level."""
     frame = found.bias.frame
     if not frame.effect.startswith("by:"):
         return []
