@@ -275,6 +275,7 @@ def test_a_single_proxy_is_said_to_be_one():
 def test_proxies_that_share_nothing_are_said_to():
     y, _, E = _arrays(n=500, alpha=5.0)
     fit = fit_moments(y, np.random.default_rng(3).normal(size=(500, 3)), E)
+    assert np.isnan(fit.alpha)
     assert "hardly agree" in fit.note
 
 
@@ -293,11 +294,51 @@ def test_bad_input(arguments, error, named):
         fit_moments(*_arrays(n=100), **arguments)
 
 
-def test_too_few_rows_and_missing_values_are_refused():
-    y, P, E = _arrays(n=20)
-    with pytest.raises(TableError, match="too few"):
-        fit_moments(y, P, E)
+def test_missing_values_are_refused():
     y, P, E = _arrays(n=100)
     y = np.where(np.arange(100) == 3, np.nan, y)
     with pytest.raises(TableError, match="finite"):
         fit_moments(y, P, E)
+
+
+def test_too_few_rows_or_clusters_are_said_to_be():
+    fit = fit_moments(*_arrays(n=18))
+    assert np.isnan(fit.alpha)
+    assert "18 rows are too few for 10 environment columns" in fit.note
+    fit = fit_moments(*_arrays(n=600), cluster=np.arange(600) // 60)
+    assert "10 clusters are too few" in fit.note
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda y, P, E: (y, P, np.ones_like(E)), "hardly moves"),
+        (lambda y, P, E: (np.ones_like(y), P, E), "hardly moves"),
+        (lambda y, P, E: (y, np.ones_like(P), E), "hardly agree"),
+        (lambda y, P, E: (y, E[:, :2], E), "hardly agree"),
+        (lambda y, P, E: (y, np.ones((len(y), 1)), E), "only proxy"),
+        (lambda y, P, E: (y, y[:, None], E), "hardly moves"),
+        (lambda y, P, E: (P.sum(axis=1), P, E), "hardly moves"),
+    ],
+)
+def test_degenerate_tables_get_a_note_and_no_number(change, note):
+    fit = fit_moments(*change(*_arrays(n=200, d_e=3, alpha=2.0, random_state=1)))
+    assert np.isnan(fit.alpha)
+    assert note in fit.note
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e150, 1e-150])
+def test_extreme_units(unit):
+    y, P, E = _arrays(n=300, d_e=3, alpha=2.0, random_state=1)
+    fit = fit_moments(unit * y, P / unit, E * unit)
+    assert fit.alpha == pytest.approx(unit * fit_moments(y, P, E).alpha, rel=1e-8)
+
+
+def test_levels_with_a_single_row_do_not_pass_for_an_instrument():
+    # Thirty rows each alone in their level: no other row can say what they do to the outcome.
+    y, P, E = _arrays(n=400, d_e=3, alpha=0.0, random_state=1)
+    alone = (np.arange(400)[:, None] == np.arange(30)).astype(float)
+    for cluster in (None, np.arange(400) // 4):
+        assert fit_moments(y, P, np.hstack([E, alone]), cluster=cluster).first_stage_f_robust < 10

@@ -8,6 +8,8 @@ import numpy as np
 
 # Leave-cluster-out is done exactly up to this many clusters; more of them are left out in this many blocks.
 MAX_BLOCKS = 50
+# Share of what is known about a direction of E that must remain when a row or a block is left out.
+LEAST_ROOM = 0.2
 # A squared term must be paid for by this many rows per column.
 ROWS_PER_COLUMN = 20
 
@@ -20,24 +22,32 @@ class Basis:
     rich: np.ndarray | None
 
 
+def standardised(v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of v (n,) or (n, m) with mean 0 and sd 1, and their sds; constant ones become 0 with sd 1."""
+    # Scaled by the largest value first, so that no unit is too large or too small to be squared.
+    largest = np.maximum(np.abs(v).max(axis=0), np.finfo(float).tiny)
+    v = v / largest
+    v = v - w @ v / w.sum()
+    sd = np.sqrt(w @ v**2 / w.sum())
+    varies = sd > 1e-10
+    return np.where(varies, v / np.where(varies, sd, 1.0), 0.0), np.where(varies, sd * largest, 1.0)
+
+
 def environment_basis(E: np.ndarray, w: np.ndarray) -> Basis:
-    """The basis of E (n, q) under weights w (n,)."""
-    centred = E - w @ E / w.sum()
-    linear = _orthonormal(centred, w)
+    """The basis of E (n, q), standardised, under weights w (n,)."""
+    linear = _orthonormal(E, w)
     # The square of a two-valued column says nothing new.
     numeric = [j for j in range(E.shape[1]) if np.any((E[:, j] > E[:, j].min()) & (E[:, j] < E[:, j].max()))]
     if not numeric or w.sum() < ROWS_PER_COLUMN * (E.shape[1] + len(numeric)):
         return Basis(linear, None)
-    squares = centred[:, numeric] ** 2
-    return Basis(linear, _orthonormal(np.column_stack([centred, squares - w @ squares / w.sum()]), w))
+    squares, _ = standardised(E[:, numeric] ** 2, w)
+    return Basis(linear, _orthonormal(np.column_stack([E, squares]), w))
 
 
 def _orthonormal(X: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Columns spanning those of X, orthonormal under w; directions without variance are dropped."""
-    scale = np.sqrt(w @ X**2 / w.sum())
-    X = X[:, scale > 0] / scale[scale > 0]
     values, vectors = np.linalg.eigh(X.T @ (w[:, None] * X))
-    keep = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
+    keep = values > 1e-10 * w.sum()
     return X @ (vectors[:, keep] / np.sqrt(values[keep]))
 
 
@@ -65,8 +75,9 @@ def _leave_row_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray) -> np.ndarray:
     leverage = np.einsum("ij,ij->i", Q, Q)
     fitted = Q @ (Q.T @ (w * u))
     room = 1.0 - leverage
-    # A row that alone decides its own fitted value cannot be predicted from the others.
-    return np.where(room > 1e-8, (fitted - leverage * u) / np.where(room > 1e-8, room, 1.0), 0.0)
+    # A row that all but alone decides its own fitted value (the only one of its level) cannot be predicted
+    # from the others; it stays at the mean. Leverage is a matter of E, so h remains a function of E.
+    return np.where(room > LEAST_ROOM, (fitted - leverage * u) / np.maximum(room, LEAST_ROOM), 0.0)
 
 
 def _leave_blocks_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -76,5 +87,5 @@ def _leave_blocks_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray, groups: np.nd
         out = block == label
         Q_out, w_out = Q[out], w[out]
         gram = np.eye(Q.shape[1]) - Q_out.T @ (w_out[:, None] * Q_out)
-        h[out] = Q_out @ np.linalg.lstsq(gram, moment - Q_out.T @ (w_out * u[out]), rcond=1e-10)[0]
+        h[out] = Q_out @ np.linalg.lstsq(gram, moment - Q_out.T @ (w_out * u[out]), rcond=LEAST_ROOM)[0]
     return h

@@ -18,10 +18,12 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import f as f_distribution
 
-from proxycal.bias.instrument import environment_basis, leave_out
+from proxycal.bias.instrument import environment_basis, leave_out, standardised
 from proxycal.bias.proxies import WEAK_F, remove_content
 from proxycal.errors import SettingsError, TableError
 
+# Rows, or clusters, that must be left after one for each column of E.
+LEAST_SPARE = 10
 # Below this p-value a two-valued bias is said to be contradicted.
 CONTRADICTED = 0.01
 
@@ -86,34 +88,35 @@ def fit_moments(
     """
     y, P, E, w, groups = _checked(y, P, E, weights, cluster, direction, level)
     sign = 1.0 if direction == "over" else -1.0
-    W = w.sum()
+    y, unit = standardised(sign * y, w)
+    P, unit_p = standardised(P, w)
+    E, _ = standardised(E, w)
     basis = environment_basis(E, w)
-    content = remove_content(sign * y, P, basis, w)
-    u = sign * y - P @ content.b
-    u = u - w @ u / W
+    content = remove_content(y, P, basis, w)
+    u = y - P @ content.b
     h = leave_out(u, basis, w, groups)
     Q = basis.linear if basis.rich is None else basis.rich
-    sample = _Sample(u, h - w @ h / W, Q, P - w @ P / W, content.psi, w, groups)
+    sample = _Sample(u, h - w @ h / w.sum(), Q, P, content.psi, w, groups)
 
     f_plain, f_robust, f_cluster = _first_stage(sample)
-    f = f_robust if f_cluster is None else f_cluster
-    found = _found(sample, f)
-    reach = float(ndtri(0.5 + level / 2)) * found.se
+    found = _found(sample, f_robust if f_cluster is None else f_cluster, content.usable)
+    alpha, se = float(unit * found.alpha), float(unit * found.se)
+    reach = float(ndtri(0.5 + level / 2)) * se
     return MomentsFit(
-        alpha=found.alpha,
-        se=found.se,
-        low=float(np.maximum(found.alpha - reach, 0.0)),
-        high=found.alpha + reach,
-        sigma=found.sigma,
+        alpha=alpha,
+        se=se,
+        low=float(np.maximum(alpha - reach, 0.0)),
+        high=alpha + reach,
+        sigma=float(unit * found.sigma),
         share=found.share,
         first_stage_f=f_plain,
         first_stage_f_robust=f_robust,
         first_stage_f_cluster=f_cluster,
         drives_p=_drives_p(sample),
         two_valued_p=found.two_valued_p,
-        b=content.b,
+        b=sign * unit * content.b / unit_p,
         proxy_f=content.f,
-        n=float(W),
+        n=float(w.sum()),
         note=" ".join(text for text in (content.note, found.note) if text),
     )
 
@@ -152,22 +155,28 @@ class _Found:
     note: str
 
 
-def _found(sample: _Sample, f: float) -> _Found:
+def _found(sample: _Sample, f: float, usable: bool) -> _Found:
     """The size and what goes with it, or why there is none."""
+    if not usable:
+        return _nothing("Without it, what the environment does to the content would pass for a bias.")
+    units = sample.w.sum() if sample.groups is None else sample.groups.max() + 1
+    if units < sample.Q.shape[1] + LEAST_SPARE:
+        return _nothing(
+            f"{units:.0f} {'rows' if sample.groups is None else 'clusters'} are too few for "
+            f"{sample.Q.shape[1]} environment columns: at least {LEAST_SPARE} more than columns are needed."
+        )
     if f < WEAK_F:
-        why = (
+        return _nothing(
             f"The environment hardly moves the outcome beyond its content (first-stage F {f:.1f}, wanted "
             f"{WEAK_F:.0f}), so moments cannot tell the size of a bias. Environment columns that drive "
             "reporting would help."
         )
-        return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
     size = _size(sample)
     if not size.alpha2 > 0:
-        why = (
-            f"The moments contradict a two-valued bias (alpha squared came out at {size.alpha2:.3g}): noise "
-            "whose spread depends on the environment does that, or a bias too small for this many rows."
+        return _nothing(
+            f"The moments contradict a two-valued bias (alpha came out as the root of {size.alpha2:.2g}): "
+            "noise whose spread depends on the environment does that, or a bias too small for this many rows."
         )
-        return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
     alpha = float(np.sqrt(size.alpha2))
     se = float(np.sqrt(_variance(_influence(sample, size), sample.w, sample.groups)) / (2 * alpha))
     # u is centred: the mean of A is (0 - c) / alpha, with c = (s2 - alpha) / 2.
@@ -181,6 +190,10 @@ def _found(sample: _Sample, f: float) -> _Found:
             "rows."
         )
     return _Found(alpha, se, float(np.sqrt(max(size.sigma2, 0.0))), share, p_value, note)
+
+
+def _nothing(why: str) -> _Found:
+    return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
 
 
 def _size(sample: _Sample) -> _Size:
@@ -220,13 +233,13 @@ def _first_stage(sample: _Sample) -> tuple[float, float, float | None]:
     """F of the regression of u on h(E): classical, robust, by cluster (None without clusters)."""
     u, h, w = sample.u, sample.h, sample.w
     spread = w @ h**2
-    slope = w @ (h * u) / spread if spread > 0 else 0.0
+    slope = w @ (h * u) / spread if spread > 1e-20 * w.sum() else 0.0
     # Held-out predictions that point the wrong way are no instrument at all.
     if slope <= 0:
         return 0.0, 0.0, None if sample.groups is None else 0.0
     e = u - slope * h
     psi = (h * e - sample.psi_b @ ((w * h) @ sample.P)) / spread
-    classical = slope**2 * spread / (w @ e**2 / max(w.sum() - 2, 1.0))
+    classical = slope**2 * spread / (max(w @ e**2, 1e-300) / max(w.sum() - 2, 1.0))
     clustered = None if sample.groups is None else float(slope**2 / _variance(psi, w, sample.groups))
     return float(classical), float(slope**2 / _variance(psi, w, None)), clustered
 
@@ -271,6 +284,9 @@ def _wald_p(estimate: np.ndarray, psi: np.ndarray, sample: _Sample, rank: int) -
         return np.nan
     values, vectors = np.linalg.eigh(V)
     top = slice(len(values) - rank, None)
+    # Nothing varies: there is nothing to explain.
+    if rank == 0 or values[top].min() <= 0:
+        return np.nan
     wald = np.sum((vectors[:, top].T @ estimate) ** 2 / values[top])
     return float(f_distribution.sf(wald / rank * (units - rank) / units, rank, units - rank))
 
@@ -302,11 +318,6 @@ def _checked(
         raise TableError(f"shapes do not fit: y {y.shape}, P {P.shape}, E {E.shape}, weights {w.shape}.")
     if not all(np.isfinite(v).all() for v in (y, P, E, w)) or (w < 0).any() or not w.sum() > 0:
         raise TableError("moments need finite y, P and E, and weights of 0 or more that are not all 0.")
-    if w.sum() < P.shape[1] + E.shape[1] + 10:
-        raise TableError(
-            f"{w.sum():.0f} rows are too few for {P.shape[1]} proxies and {E.shape[1]} environment columns: "
-            f"at least {P.shape[1] + E.shape[1] + 10} are needed."
-        )
     if cluster is None:
         return y, P, E, w, None
     labels, groups = np.unique(np.asarray(cluster), return_inverse=True)
