@@ -1,0 +1,279 @@
+"""The race of shapes: both sides bring what they should, BIC is BIC, and the true shape wins."""
+
+import numpy as np
+import pytest
+
+from proxycal.bias.designs import Data, candidate_frames
+from proxycal.bias.em import Rules, run
+from proxycal.bias.features import fit_basis
+from proxycal.bias.mixture import Shape, posterior
+from proxycal.bias.race import (
+    FLOOR,
+    bic,
+    choose_features,
+    compete,
+    floor_of,
+    one_component,
+    race,
+    race_by_level,
+    shapes,
+    ungated,
+)
+from proxycal.bias.starts import (
+    atoms,
+    begin,
+    guesses_from_atoms,
+    guesses_of_bias,
+    has_spike,
+    split_components,
+)
+from proxycal.experiments.worlds import draw_world
+
+
+def data_of(world):
+    numeric = np.arange(5 + world.E.shape[1]) < 10
+    levels = None if world.level is None else {"level": world.level}
+    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels)
+
+
+def prepared(kind, alpha_sd, n=400, seed=0, effect="constant"):
+    """The world, its linear rows in standardised units, and the proxies' own features."""
+    world = draw_world(kind, n, alpha_sd, seed)
+    data = data_of(world)
+    rows = candidate_frames(data, effect)["linear"].rows(data)
+    return world, rows, fit_basis(data.P, np.zeros(5, bool), data.weights)(data.P)
+
+
+@pytest.fixture(scope="module")
+def gaussian():
+    return prepared("gaussian", 3.0)
+
+
+@pytest.fixture(scope="module")
+def zeros():
+    return prepared("zero-inflated", 1.0)
+
+
+# --- BIC ----------------------------------------------------------------------------------------------------
+
+
+def test_bic_charges_the_log_of_the_weight_per_parameter(draw_rows):
+    rows = draw_rows(n=50, levels=2)
+    assert bic(Shape(1), -70.0, rows, 200.0) == pytest.approx(140.0 + (3 + 1) * np.log(200.0))
+    with_bias = (3 + 1 + 3 + 2) * np.log(200.0)
+    assert bic(Shape(1, shift=True), -70.0, rows, 200.0) == pytest.approx(140.0 + with_bias)
+
+
+def test_bic_of_one_component_is_that_of_least_squares(gaussian):
+    _, rows, proxies = gaussian
+    null = one_component(False, rows, proxies)[0][0]
+    left = rows.y - rows.X @ np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
+    n, p = rows.X.shape
+    by_hand = n * np.log(2 * np.pi * np.mean(left**2)) + n + (p + 1) * np.log(n)
+    assert null.bic == pytest.approx(by_hand, abs=1e-4)
+
+
+def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
+    _, rows, proxies = gaussian
+    for shift in (False, True):
+        for e in race(rows, one_component(shift, rows, proxies), FLOOR, max_j=2):
+            reached = posterior(e.params, rows, e.shape).loglik.sum()
+            # What is reported is the value before the last step, which climbs a little further.
+            assert -1e-6 < reached - e.loglik < 0.5
+            assert e.bic == pytest.approx(bic(e.shape, e.loglik, rows, 400.0))
+
+
+# --- who runs -----------------------------------------------------------------------------------------------
+
+
+def test_each_side_brings_its_own_models(gaussian):
+    _, rows, proxies = gaussian
+    without = race(rows, one_component(False, rows, proxies), FLOOR, max_j=2)
+    with_bias = race(rows, one_component(True, rows, proxies), FLOOR, max_j=2)
+    assert not any(e.shape.shift for e in without)
+    assert all(e.shape.shift for e in with_bias)
+    assert {e.shape.J for e in without} == {e.shape.J for e in with_bias} == {1, 2}
+    # Every shape of one side has its like on the other.
+    assert {e.shape.label for e in without} == {e.shape.label for e in with_bias if e.shape.claims_bias}
+    assert any(not e.shape.claims_bias for e in with_bias)
+    for side in (without, with_bias):
+        assert [e.bic for e in side] == sorted(e.bic for e in side)
+
+
+def test_max_j_bounds_the_race(gaussian):
+    _, rows, proxies = gaussian
+    side = race(rows, one_component(True, rows, proxies), FLOOR, max_j=1)
+    assert {e.shape.J for e in side} == {1}
+
+
+def test_an_atom_runs_only_where_there_is_a_spike(gaussian, zeros):
+    for shift in (False, True):
+        assert not any(s.means == "atom" for s in shapes(2, shift, gaussian[1]))
+        assert any(s.means == "atom" for s in shapes(2, shift, zeros[1]))
+    assert has_spike(zeros[1].y, zeros[1].weights)
+    assert not has_spike(gaussian[1].y, gaussian[1].weights)
+
+
+def test_several_components_share_a_wider_floor_than_one():
+    assert floor_of(Shape(1), 0.3) == FLOOR
+    assert floor_of(Shape(2), 0.3) == 0.3
+
+
+# --- who wins -----------------------------------------------------------------------------------------------
+
+
+def sides(rows, proxies, max_j=3):
+    models = [
+        *race(rows, one_component(False, rows, proxies), FLOOR, max_j),
+        *race(rows, one_component(True, rows, proxies), FLOOR, max_j),
+    ]
+    best = {
+        claims: min((e for e in models if e.shape.claims_bias == claims), key=lambda e: e.bic)
+        for claims in (0, 1)
+    }
+    return best[1], best[0]
+
+
+def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
+    world, rows, proxies = gaussian
+    bias, null = sides(rows, proxies)
+    assert bias.bic < null.bic - 20.0
+    assert bias.shape.J == 1
+    assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.15)
+    who = posterior(bias.params, rows, bias.shape).p_biased[0] > 0.5
+    assert np.mean(who == world.a) > 0.9
+
+
+def test_skew_alone_is_not_a_bias():
+    _, rows, proxies = prepared("exponential", 0.0, n=500)
+    bias, null = sides(rows, proxies)
+    assert null.bic < bias.bic
+    assert null.shape.J >= 2
+
+
+def test_two_humps_that_the_environment_does_not_drive_are_not_a_bias():
+    _, rows, proxies = prepared("two-humped", 0.0, n=500)
+    bias, null = sides(rows, proxies, max_j=2)
+    assert null.bic < bias.bic
+    assert null.shape.shift or null.shape.J >= 2
+
+
+def test_an_atom_that_moved_is_a_bias(zeros):
+    world, rows, proxies = zeros
+    bias, null = sides(rows, proxies, max_j=2)
+    assert bias.bic < null.bic - 50.0
+    assert bias.shape.means == "atom"
+    assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.02)
+
+
+def test_a_size_by_level_beats_one_size_where_sizes_differ():
+    world, rows, proxies = prepared("alpha by level", 1.0, n=600, effect="by:level")
+    _, plain, _ = prepared("alpha by level", 1.0, n=600)
+    constant = race(plain, one_component(True, plain, proxies), FLOOR, max_j=1)
+    found = race_by_level(rows, plain, proxies, constant, FLOOR)
+    best = min((e for e in found if e.shape.claims_bias), key=lambda e: e.bic)
+    assert best.bic < min(e.bic for e in constant if e.shape.claims_bias) - 20.0
+    wanted = [world.alpha[world.level == k][0] for k in range(4)]
+    assert np.all(np.abs(best.params.a[0] * world.y.std() - wanted)[1:] < 0.25 * np.array(wanted)[1:])
+    assert any(not e.shape.claims_bias for e in found)
+
+
+def test_without_its_gate_a_model_fits_worse_and_costs_less(gaussian):
+    _, rows, proxies = gaussian
+    leader = min(one_component(True, rows, proxies)[0], key=lambda e: e.bic)
+    bare = ungated([leader], rows, FLOOR)[0]
+    assert bare.shape == Shape(1, scale=leader.shape.scale, shift=True, gate="constant")
+    assert not bare.params.gamma[:, 1:].any()
+    assert bare.loglik < leader.loglik
+    saved = (rows.G.shape[1] - 1) * np.log(400.0)
+    assert bare.bic - leader.bic == pytest.approx(2.0 * (leader.loglik - bare.loglik) - saved)
+
+
+def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
+    # The best of the blind starts reaches what EM reaches from the true labels.
+    world, rows, proxies = gaussian
+    shape = Shape(1, shift=True)
+    told = begin(shape, rows, np.ones((1, 400)), world.a, FLOOR)
+    best = run(told, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), 600, 1e-8)
+    blind = compete([shape], rows, [(tau, None) for tau in guesses_of_bias(rows, proxies)], np.inf, FLOOR)[0]
+    assert blind.loglik == pytest.approx(posterior(best.params, rows, shape).loglik.sum(), abs=0.2)
+    assert blind.converged
+
+
+# --- content ------------------------------------------------------------------------------------------------
+
+
+def content_candidates(y, columns):
+    data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
+    return {name: frame.rows(data) for name, frame in candidate_frames(data, "constant").items()}
+
+
+def test_curved_content_is_splined_and_straight_content_is_not():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(600, 2))
+    noise = 0.3 * rng.normal(size=600)
+    straight, curved = P.sum(axis=1) + noise, np.sin(2.0 * P[:, 0]) + P[:, 1] ** 2 + noise
+    candidates = content_candidates(straight, P)
+    assert choose_features(candidates, candidates["linear"].y) == "linear"
+    candidates = content_candidates(curved, P)
+    assert choose_features(candidates, candidates["linear"].y).startswith("splines of P")
+
+
+def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
+    rng = np.random.default_rng(1)
+    P = rng.normal(size=(400, 2))
+    true = P[:, 1] + 0.15 * P[:, 0] ** 2 + 0.3 * rng.normal(size=400)
+    y = true + 20.0 * (rng.random(400) < 0.5)
+    candidates = content_candidates(y, P)
+    assert choose_features(candidates, candidates["linear"].y) == "linear"
+    assert choose_features(candidates, (true - y.mean()) / y.std()) != "linear"
+
+
+# --- starts -------------------------------------------------------------------------------------------------
+
+
+def test_atoms_are_values_that_many_rows_hold():
+    y = np.r_[np.zeros(30), np.full(10, 2.5), np.random.default_rng(0).normal(size=60)]
+    np.testing.assert_array_equal(atoms(y, np.ones(100)), [0.0, 2.5])
+    heavy = np.r_[np.ones(30), np.full(10, 5.0), np.ones(60)]
+    np.testing.assert_array_equal(atoms(y, heavy), [2.5, 0.0])
+    assert len(atoms(y[40:], np.ones(60))) == 0
+
+
+def test_a_pair_of_atoms_labels_the_rows_on_them(zeros):
+    world, rows, _ = zeros
+    guesses = guesses_from_atoms(rows)
+    assert guesses
+    on_zero = world.y_true == 0.0
+    agree = [np.mean((tau > 0.5)[on] == world.a[on]) for tau, on in guesses if (on == on_zero).all()]
+    assert agree == [1.0]
+
+
+def test_guesses_of_bias_rank_the_residual(gaussian):
+    _, rows, proxies = gaussian
+    guesses = guesses_of_bias(rows, proxies)
+    left = rows.y - rows.X @ np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
+    for tau in guesses[: len(guesses) // 2]:
+        assert (np.diff(tau[np.argsort(left)]) > 0.0).all()
+    shares = [tau.mean() for tau in guesses[: len(guesses) // 2]]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.25
+    assert shares[-1] > 0.75
+
+
+@pytest.mark.parametrize("how", ["place", "width", "atom"])
+@pytest.mark.parametrize("J", [1, 2, 4])
+def test_a_first_guess_of_components_leaves_none_empty(how, J, zeros):
+    _, rows, _ = zeros
+    r = split_components(rows.y, rows.y, J, how, None)
+    assert r.shape == (J, 400)
+    assert (r > 0.0).all()
+    assert r.sum(axis=1).min() > 0.05 * 400 / J
+
+
+def test_the_first_step_on_the_true_labels_is_least_squares_on_them(gaussian):
+    world, rows, _ = gaussian
+    made = begin(Shape(1, shift=True), rows, np.ones((1, 400)), world.a, FLOOR)
+    both = np.column_stack([rows.X, world.a])
+    wanted = np.linalg.lstsq(both, rows.y, rcond=None)[0]
+    np.testing.assert_allclose(np.r_[made.beta[0, 0], made.a[0]], wanted, atol=1e-8)
