@@ -292,6 +292,16 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
     assert list(latents.index[latents["a"].isna()]) == gone
 
 
+def test_rows_dropped_at_fit_shift_neither_labels_nor_the_record():
+    frame = table()
+    frame.loc[100, "p"] = np.nan
+    model = ProxyCalibrator(ROLES, method="moments", missing="drop").fit(frame)
+    # The toy matches everyone with the second fitted row, which is the third of the table.
+    assert set(model.effects(frame.iloc[1:])["matched"]) == {"00002"}
+    np.testing.assert_array_equal(model.report_data().y_obs, frame["y"].iloc[1:])
+    np.testing.assert_array_equal(model.report_data().environment[0].values, frame["e"].iloc[1:])
+
+
 def test_complete_rows_and_a_finding_give_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

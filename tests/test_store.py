@@ -265,8 +265,14 @@ while True:
 
 
 def test_a_save_killed_between_its_two_renames_is_undone(run_folder):
+    (run_folder / "notes.txt").write_text("mine")
     os.rename(run_folder, run_folder.parent / ".run.previous")
     assert same(load_run(run_folder), small_run(0))
+    os.rename(run_folder, run_folder.parent / ".run.previous")
+    save_run(run_folder, small_run(1))
+    assert same(load_run(run_folder), small_run(1))
+    assert (run_folder / "notes.txt").read_text() == "mine"
+    assert [entry.name for entry in run_folder.parent.iterdir()] == ["run"]
 
 
 # --- run folders --------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def save_run(folder: str | os.PathLike[str], run: Run) -> None:
     folder = Path(os.path.abspath(folder))
     with explained(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        previous = _recover(folder)
+        previous = _previous(folder)
         _refuse_foreign(folder)
         temporary = folder.parent / f".{folder.name}.{secrets.token_hex(6)}.tmp"
         try:
@@ -233,16 +233,14 @@ def _previous(folder: Path) -> Path:
     return folder.parent / f".{folder.name}.previous"
 
 
-def _recover(folder: Path) -> Path:
-    """Undo a save that was killed between its two renames; return where an earlier run is put aside.
+def _recover(folder: Path) -> None:
+    """Undo a save that was killed between its two renames.
 
     Two folders cannot be exchanged in one step everywhere: for an instant the earlier run stands under its
     other name only.
     """
-    previous = _previous(folder)
-    if previous.is_dir() and not folder.exists():
-        os.rename(previous, folder)
-    return previous
+    if _previous(folder).is_dir() and not folder.exists():
+        os.rename(_previous(folder), folder)
 
 
 def _retire(previous: Path, folder: Path) -> None:
