@@ -86,7 +86,8 @@ class Frame:
             known = np.isfinite(data.truth)
             gap = np.where(known, (data.y - data.truth) / self.scale, np.nan)
             y = np.where(known, (data.truth - self.centre) / self.scale, y)
-        return Rows(y, self.content(data.content), G, self.shift_features(data, G), data.weights, gap)
+        plain = data if self.features == "z_hat" else replace(data, extra=None)
+        return Rows(y, self.content(plain.content), G, self.shift_features(data, G), data.weights, gap)
 
     def shift_features(self, data: Data, G: Array) -> Array:
         """D (n,L): ones, one-hot levels, or the gate's own columns."""

@@ -26,6 +26,7 @@ from proxycal.bias.race import (
     Entrant,
     bic,
     choose_features,
+    compete,
     floor_of,
     one_component,
     race,
@@ -40,9 +41,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RACE_ROWS = 1500
+FEATURE_ROWS = 20_000
 MAX_LEVELS = 8
 # A model this far (in BIC) from the other side after EM will not catch up in the last steps.
 HOPELESS = 15.0
+# A refit starts at the answer: this many accelerated steps settle it, on at most this many cells at a time.
+REFIT_STEPS, REFIT_CELLS = 24, 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class ExactBias:
     bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
     (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
-    likelihood left to gain; runners: the whole race, best first; n_race: rows it ran on.
+    likelihood left to gain; floor: width floor of its regressions; runners: the whole race, best first;
+    n_race: rows it ran on.
     """
 
     bias: Spec
@@ -98,25 +103,36 @@ class ExactBias:
     share: float
     converged: bool
     decrement: float
+    floor: float
     n_race: int
     runners: tuple[Runner, ...]
 
 
 def fit_exact(
-    data: Data, effect: str = "constant", max_j: int = MAX_J, race_rows: int = RACE_ROWS, seed: int = 0
+    data: Data,
+    effect: str = "constant",
+    max_j: int = MAX_J,
+    race_rows: int = RACE_ROWS,
+    seed: int = 0,
+    features: str | None = None,
 ) -> ExactBias:
-    """Race, polish and compare; `data.y` is already turned so that the bias is upward."""
+    """Race, polish and compare; `data.y` is already turned so that the bias is upward.
+
+    features: content features to use beside linear ones; None to let the data choose.
+    """
     data = data.take(canonical_order(data))
     n = len(data.y)
     index = np.arange(n)
     if n > race_rows:
         index = np.sort(np.random.default_rng(seed).permutation(n)[:race_rows])
-    runners, floor = _run_race(data, index, effect, max_j)
+    runners, floor = _run_race(data, index, effect, max_j, features)
     bias, null = _final(runners, data, floor, whole=n <= race_rows)
     return _conclude(data, bias, null, tuple(runners), len(index), floor)
 
 
-def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> tuple[list[Runner], float]:
+def _run_race(
+    data: Data, index: NDArray[np.intp], effect: str, max_j: int, features: str | None
+) -> tuple[list[Runner], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
     Also the width floor: a part of the sd that one component with a bias needs.
@@ -129,9 +145,7 @@ def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> t
     scouts = one_component(True, linear.rows(bias_sample), proxies)
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
-    seen = posterior(scout.params, linear.rows(bias_sample), scout.shape)
-    unshifted = linear.rows(bias_sample).y - seen.p_biased[0] * seen.shift[0]
-    chosen = choose_features({k: f.rows(null_sample) for k, f in frames.items()}, unshifted)
+    chosen = features or _choose_features(frames, scout, null_side, bias_side, data)
     runners = []
     for name in dict.fromkeys(["linear", chosen]):
         frame = frames[name]
@@ -149,6 +163,17 @@ def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> t
                 found = race_by_level(by.rows(bias_sample), rows, proxies, entrants, floor)
                 runners += [Runner(by, e, bias_side) for e in found]
     return sorted(runners, key=lambda r: r.bic), floor
+
+
+def _choose_features(
+    frames: dict[str, Frame], scout: Entrant, null_side: Side, bias_side: Side, data: Data
+) -> str:
+    """Linear or splined content, judged on many more rows than the race: curves show only in numbers."""
+    index = np.arange(len(data.y))[:: max(1, len(data.y) // FEATURE_ROWS)]
+    linear = frames["linear"].rows(bias_side.of(data, index))
+    seen = posterior(scout.params, linear, scout.shape)
+    candidates = {k: f.rows(null_side.of(data, index)) for k, f in frames.items() if k != "z_hat"}
+    return choose_features(candidates, linear.y - seen.p_biased[0] * seen.shift[0])
 
 
 def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -> tuple[Side, Side]:
@@ -185,9 +210,16 @@ def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tupl
 
 
 def _leaders(runners: list[Runner], claims: bool, whole: bool) -> list[Runner]:
-    """The best two of a side; one will do where the race saw all rows and the next is far behind."""
+    """Who of a side is fitted to all rows.
+
+    Where the race saw all rows: the best, and the next if it is close. Where it saw a sample: the best two,
+    and the best with any other features or effect, since more rows can pay for more columns.
+    """
     side = [r for r in runners if r.entrant.shape.claims_bias == claims]
-    return [side[0], *(r for r in side[1:2] if not whole or r.bic < side[0].bic + 6.0)]
+    if whole:
+        return [side[0], *(r for r in side[1:2] if r.bic < side[0].bic + 6.0)]
+    first = {(r.frame.features, r.frame.effect): r for r in reversed(side)}
+    return [*side[:2], *(r for r in first.values() if all(r is not s for s in side[:2]))]
 
 
 def _ungated(runner: Runner) -> Runner:
@@ -251,9 +283,43 @@ def _conclude(
         share=share,
         converged=bias.entrant.converged and robust.definite and robust.decrement < 1e-2,
         decrement=robust.decrement,
+        floor=floor_of(shape, floor),
         n_race=n_race,
         runners=runners,
     )
+
+
+def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:
+    """The shift coefficients (B, L) of the winner refitted under each row of weights (B, n), warm-started.
+
+    Replicates are one batch; large tables take a few at a time so that memory stays bounded.
+    """
+    spec, at = found.bias, found.bias.frame.rows(data)
+    rules = Rules.of([spec.shape], at.X.shape[1], found.floor)
+    block = max(1, REFIT_CELLS // (2 * spec.shape.J * len(data.y)))
+    out = []
+    for start in range(0, len(weights), block):
+        W = weights[start : start + block]
+        index = np.zeros(len(W), dtype=np.intp)
+        rows = replace(at, weights=W)
+        fitted = run(spec.params.take(index), [rows], rules.take(index), max_steps=REFIT_STEPS, tol=0.0)
+        out.append(fitted.params.a)
+    return np.concatenate(out) * spec.frame.scale
+
+
+def held_out_loglik(
+    frame: Frame,
+    data: Data,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    found: ExactBias,
+    p_biased: Array,
+) -> float:
+    """Mean log likelihood of the test rows under the winner's shape, fitted to the training rows."""
+    shape, seen, unseen = found.bias.shape, frame.rows(data.take(train)), frame.rows(data.take(test))
+    fitted = compete([shape], seen, [(p_biased[train], None)], np.inf, found.floor)[0]
+    loglik = posterior(fitted.params, unseen, shape).loglik[0]
+    return float(np.average(loglik, weights=unseen.weights))
 
 
 def orient(params: Params, chunks: Sequence[Rows]) -> Params:

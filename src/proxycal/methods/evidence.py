@@ -42,7 +42,8 @@ class Evidence:
     is biased". relevance : share of what E leaves of the outcome that the proxies explain. overlap : share of
     the biased inside the unbiased rows' content. two_humps : the best model without a bias is a shift that E
     does not drive. constancy_p : p-value of "one size for all levels" where alpha varies, else NaN.
-    by_level_gain : BIC gain of the best alpha by level over a constant one, NaN where not tried.
+    by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. content : how
+    splines and z_hat compared, where content is curved.
     """
 
     gain: float
@@ -68,6 +69,7 @@ class Evidence:
     exact: Estimate
     moments: Estimate
     match: Estimate
+    content: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""
@@ -92,6 +94,7 @@ def collect(
     p_biased: np.ndarray,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
+    content: str = "",
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
@@ -123,6 +126,7 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
+        content=content,
     )
 
 
@@ -383,7 +387,8 @@ def _content(e: Evidence) -> Finding:
     )
     return Finding(
         question="How did content enter?",
-        statistic=f"features: {e.features}; shape of the outcome: {e.shape}",
+        statistic=f"features: {e.features}; shape of the outcome: {e.shape}"
+        + (f"; {e.content}" if e.content else ""),
         reading=f"Features and shape were chosen by BIC on {where}.",
         remedy="Nothing to do.",
         ok=True,

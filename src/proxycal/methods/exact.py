@@ -20,15 +20,18 @@ from proxycal.bias.exact import ExactBias, content_mean, fit_exact
 from proxycal.bias.features import Basis
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
 from proxycal.bias.moments import fit_moments
+from proxycal.content.config import ContentConfig
 from proxycal.effect.calibrate import calibrate
 from proxycal.effect.match import Controls, MatchFit, match_effect, match_new
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.evidence import Evidence, collect, findings, verdict
 from proxycal.methods.fit import Effects, Estimate, Prediction
+from proxycal.methods.latent_content import choose_content, is_curved
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of, pack, unpack
 
 if TYPE_CHECKING:
     from proxycal.config import Settings
+    from proxycal.content.train import ContentFit
     from proxycal.finding import Finding
     from proxycal.table.encode import Arrays
 
@@ -42,7 +45,8 @@ class ExactFit:
 
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units. cluster_sd : sd of what rows of a cluster share.
-    controls : unbiased rows, or None where the split leaves nothing to match.
+    controls : unbiased rows, or None where the split leaves nothing to match. content : stage 1, where z_hat
+    is among the content features.
     """
 
     sign: float
@@ -55,6 +59,7 @@ class ExactFit:
     estimates: tuple[Estimate, ...]
     share_biased: float
     evidence: Evidence
+    content: ContentFit | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -112,6 +117,8 @@ class ExactFit:
     def _posterior(self, arrays: Arrays) -> tuple[np.ndarray, Rows, np.ndarray]:
         """The outcome as over-reported, its features, and P(A=1|data)."""
         data = data_of(arrays, self.sign)
+        if self.content is not None:
+            data = replace(data, extra=self.content.encode(arrays.P, arrays.E))
         rows = self.spec.frame.rows(replace(data, truth=None))
         return data.y, rows, p_of(self.spec, rows, self.cluster_sd)
 
@@ -120,7 +127,7 @@ class ExactFit:
         frame = self.spec.frame
         content, content_arrays = frame.content.state()
         gate, gate_arrays = frame.gate.state()
-        values = {
+        values: dict[str, Any] = {
             "sign": self.sign,
             "level": self.level,
             "shape": asdict(self.spec.shape),
@@ -151,6 +158,12 @@ class ExactFit:
         }
         if self.controls is not None:
             parts["controls"] = controls_tensors(self.controls)
+        if self.content is not None:
+            values["stage1"] = {
+                "config": self.content.config.to_dict(),
+                "dims": [self.content.n_proxies, self.content.n_environment],
+            }
+            parts["stage1"] = self.content.tensors
         return values, pack(parts)
 
     @classmethod
@@ -180,7 +193,16 @@ class ExactFit:
             estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
             share_biased=float(values["share_biased"]),
             evidence=Evidence.from_dict(values["evidence"]),
+            content=_stage1(values["stage1"], tensors) if "stage1" in values else None,
         )
+
+
+def _stage1(kept: dict[str, Any], tensors: dict[str, np.ndarray]) -> ContentFit:
+    # Torch is loaded only for runs that used it.
+    from proxycal.content.train import ContentFit
+
+    config = ContentConfig.from_dict(kept["config"])
+    return ContentFit.from_tensors(config, tuple(kept["dims"]), unpack(tensors, "stage1"))
 
 
 def _params_from(named: dict[str, np.ndarray]) -> Params:
@@ -194,6 +216,14 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
     data = data_of(arrays, sign)
     _check_effect(settings.effect, arrays)
     found = fit_exact(data, settings.effect, seed=settings.random_state)
+    choice = None
+    if is_curved(found):
+        names = (*arrays.proxy_names, *arrays.environment_names)
+        who = p_of(found.bias, found.bias.frame.rows(replace(data, truth=None)), found.cluster_sd)
+        choice = choose_content(data, found, who, settings, names)
+        if choice.content is not None:
+            data = replace(data, extra=choice.content.encode(arrays.P, arrays.E))
+            found = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
     rows = found.bias.frame.rows(replace(data, truth=None))
     p_biased = p_of(found.bias, rows, found.cluster_sd)
     matched = _match(data, content_index(found.bias, rows), p_biased)
@@ -216,7 +246,10 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         controls=None if matched is None else matched.controls,
         estimates=estimates,
         share_biased=found.share,
-        evidence=collect(found, data, rows, p_biased, estimates, moments),
+        evidence=collect(
+            found, data, rows, p_biased, estimates, moments, "" if choice is None else choice.reading
+        ),
+        content=choice.content if choice is not None and found.bias.frame.features == "z_hat" else None,
     )
 
 

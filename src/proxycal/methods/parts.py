@@ -55,3 +55,29 @@ def outcome_of(arrays: Arrays) -> np.ndarray:
     if arrays.y is None:
         raise TableError("the outcome column is needed here: pass a table that has it")
     return arrays.y
+
+
+def hold_out(
+    n: int, share: float, seed: int, cluster: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Training and held-out rows, as sorted positions; whole clusters stay together.
+
+    About `share` of the rows are held out, but at least ten (the groups are cut on them) and at most half.
+
+    >>> train, validation = hold_out(90, 1 / 9, seed=0)
+    >>> len(train), len(validation)
+    (80, 10)
+    """
+    rng = np.random.default_rng(seed)
+    units = np.arange(n) if cluster is None or len(np.unique(cluster)) < 2 else cluster
+    code = np.unique(units, return_inverse=True)[1]
+    sizes = np.bincount(code)
+    wanted = min(max(round(share * n), 10), n // 2)
+    taken, rows = [], 0
+    for unit in rng.permutation(len(sizes)).tolist():
+        if rows < wanted and rows + sizes[unit] <= n // 2:
+            taken.append(unit)
+            rows += sizes[unit]
+    # Where every cluster holds more than half of the rows that are left, the smallest one has to do.
+    held = np.isin(code, taken or [int(np.argmin(sizes))])
+    return np.flatnonzero(~held), np.flatnonzero(held)
