@@ -108,6 +108,7 @@ class Settings:
     direction: str = _choice("over", "over", "under")
     effect: str = field(default="constant", metadata={"allowed": ("constant", "linear"), "prefix": "by:"})
     level: float = _real(0.95, 0.0, 1.0)
+    interval: str = _choice("sandwich", "sandwich", "bootstrap")
     missing: str = _choice("raise", "raise", "drop", "impute")
     random_state: int = _whole(0, 0)
     n_jobs: int = field(default=1, metadata={"kind": int, "low": -1, "except": 0})

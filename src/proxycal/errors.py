@@ -35,7 +35,7 @@ class EngineError(ProxycalError):
 
 
 class UnavailableError(ProxycalError):
-    """This part is not installed or not part of this release: say what to use or install instead."""
+    """A part is not installed or not in this release: say what to use or install instead."""
 
 
 class ProxycalWarning(UserWarning):

@@ -13,7 +13,7 @@ class Finding:
     `ok` is False when the reader should act. `topic` is a short stable name for programs
     ("separation", "missing", ...), `value` the statistic as a number where there is one.
 
-    >>> Finding("Enough rows?", "n = 12", "Too few to fit anything.", "Collect at least 30 rows.", ok=False).ok
+    >>> Finding("Enough rows?", "n = 12", "Too few to fit anything.", "Collect 30 or more.", ok=False).ok
     False
     """
 

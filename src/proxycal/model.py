@@ -74,6 +74,7 @@ class ProxyCalibrator(BaseEstimator):
     level : of all intervals. missing : "raise" | "drop" | "impute".
     random_state : a whole number; the same seed gives the same bytes, whatever n_jobs.
     paper : PaperSettings for method="paper"; None for the defaults.
+    interval : "sandwich" | "bootstrap" (weighted refits; slower), how method="exact" gets its errors.
 
     >>> from proxycal import Roles
     >>> model = ProxyCalibrator(Roles("loss", ["built"], ["income"]), method="paper", direction="under")
@@ -96,6 +97,7 @@ class ProxyCalibrator(BaseEstimator):
         random_state: int = 0,
         n_jobs: int = 1,
         paper: PaperSettings | None = None,
+        interval: str = "sandwich",
     ) -> None:
         self.roles = roles
         self.method = method
@@ -106,6 +108,7 @@ class ProxyCalibrator(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.paper = paper
+        self.interval = interval
 
     @classmethod
     def from_settings(cls, roles: Roles, settings: Settings) -> Self:
@@ -114,7 +117,17 @@ class ProxyCalibrator(BaseEstimator):
         >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), Settings(level=0.9)).level
         0.9
         """
-        names = ("method", "direction", "effect", "level", "missing", "random_state", "n_jobs", "paper")
+        names = (
+            "method",
+            "direction",
+            "effect",
+            "level",
+            "missing",
+            "random_state",
+            "n_jobs",
+            "paper",
+            "interval",
+        )
         return cls(roles, **{name: getattr(settings, name) for name in names})
 
     def fit(self, df: Any) -> Self:
@@ -300,6 +313,7 @@ class ProxyCalibrator(BaseEstimator):
             missing=self.missing,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
+            interval=self.interval,
             paper=PaperSettings() if self.paper is None else self.paper,
         )
 

@@ -39,14 +39,17 @@ def bootstrap_weights(
     return np.asarray(rng.exponential(size=(draws, int(codes.max()) + 1))[:, codes] * weights)
 
 
-def bootstrap_interval(alpha: float, draws: np.ndarray, level: float) -> tuple[float, float, float]:
-    """Standard error and interval from refitted sizes, draws (B,): alpha, with the spread of the draws.
+def bootstrap_covariance(draws: np.ndarray) -> np.ndarray:
+    """Covariance (L, L) of refitted sizes, draws (B, L), that one wild refit cannot decide.
 
-    The reach is taken from the quantiles of |draw - median|, so that one wild refit does not decide.
+    Draws are pulled in to three robust standard deviations of their median before the covariance is taken.
 
-    >>> se, low, high = bootstrap_interval(1.0, np.random.default_rng(0).normal(1.0, 0.1, 4000), 0.95)
-    >>> round(se, 2), round(low, 1), round(high, 1)
-    (0.1, 0.8, 1.2)
+    >>> draws = np.random.default_rng(0).normal(1.0, 0.1, size=(4000, 1))
+    >>> draws[0] = 1e6
+    >>> round(float(bootstrap_covariance(draws)[0, 0]), 3)
+    0.01
     """
-    reach = float(np.quantile(np.abs(draws - np.median(draws)), level))
-    return reach / float(ndtri(0.5 + level / 2.0)), alpha - reach, alpha + reach
+    centre = np.median(draws, axis=0)
+    spread = 1.4826 * np.median(np.abs(draws - centre), axis=0)
+    kept = np.clip(draws, centre - 3.0 * spread, centre + 3.0 * spread)
+    return np.atleast_2d(np.cov(kept, rowvar=False))

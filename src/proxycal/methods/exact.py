@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.stats import norm
 
 from proxycal.bias.designs import Data, Frame, Spec
-from proxycal.bias.exact import ExactBias, content_mean, fit_exact
+from proxycal.bias.exact import ExactBias, content_mean, fit_exact, refit_shifts
 from proxycal.bias.features import Basis
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
 from proxycal.bias.moments import fit_moments
 from proxycal.content.config import ContentConfig
 from proxycal.effect.calibrate import calibrate
 from proxycal.effect.match import Controls, MatchFit, match_effect, match_new
+from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.evidence import Evidence, collect, findings, verdict
 from proxycal.methods.fit import Effects, Estimate, Prediction
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 K_MATCH = 5
+BOOTSTRAP_DRAWS = 200
 _PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
 
 
@@ -224,6 +225,8 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         if choice.content is not None:
             data = replace(data, extra=choice.content.encode(arrays.P, arrays.E))
             found = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
+    if settings.interval == "bootstrap":
+        found = _bootstrapped(found, data, settings)
     rows = found.bias.frame.rows(replace(data, truth=None))
     p_biased = p_of(found.bias, rows, found.cluster_sd)
     matched = _match(data, content_index(found.bias, rows), p_biased)
@@ -251,6 +254,12 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         ),
         content=choice.content if choice is not None and found.bias.frame.features == "z_hat" else None,
     )
+
+
+def _bootstrapped(found: ExactBias, data: Data, settings: Settings) -> ExactBias:
+    """The same answer with the covariance of reweighted refits in place of the sandwich."""
+    weights = bootstrap_weights(data.weights, data.cluster, BOOTSTRAP_DRAWS, settings.random_state)
+    return replace(found, shift_cov=bootstrap_covariance(refit_shifts(found, data, weights)))
 
 
 def data_of(arrays: Arrays, sign: float) -> Data:
@@ -337,5 +346,4 @@ def _match_estimate(matched: MatchFit | None, level: float) -> Estimate:
 def _normal(name: str, alpha: float, se: float, level: float, note: str = "") -> Estimate:
     if not math.isfinite(se):
         return Estimate(name, alpha, math.nan, math.nan, math.nan, note)
-    reach = float(norm.ppf(0.5 + level / 2.0)) * se
-    return Estimate(name, alpha, se, alpha - reach, alpha + reach, note)
+    return Estimate(name, alpha, se, *normal_interval(alpha, se, level), note)
