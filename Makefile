@@ -40,5 +40,7 @@ format: $(STAMP) ## ruff: fix what it can
 types: $(STAMP) ## mypy on the package
 	$(BIN)/mypy
 
-bench: $(STAMP) ## accuracy over seeds on simulated tables
-	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy.py
+bench: $(STAMP) ## quick benchmarks of accuracy, coverage and false alarms (2 minutes each)
+	$(BIN)/proxycal bench accuracy --quick
+	$(BIN)/proxycal bench coverage --quick
+	$(BIN)/proxycal bench null --quick

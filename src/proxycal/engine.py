@@ -91,7 +91,7 @@ def _by_dask(
             for position, item in enumerate(items)
         ]
         try:
-            for future in distributed.as_completed(futures):
+            for future in distributed.as_completed(futures, loop=client.loop):
                 yield cast("tuple[int, Result]", future.result())
                 future.release()
         except distributed.scheduler.KilledWorker as error:
@@ -116,7 +116,7 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
         with client:
             yield client
         return
-    workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(**workers) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,

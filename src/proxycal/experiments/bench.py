@@ -122,7 +122,7 @@ def trials(done: Iterable[Done]) -> pd.DataFrame:
 
 
 def figures(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """What the trials of each group say, a row per group; data sets whose fit failed only count as errors.
+    """What the trials of each group say, a row per group. A fit that failed finds nothing and covers nothing.
 
     ours, oracle : relative RMSE of alpha, and the same for least squares that knows A. ratio : ours / oracle.
     bias, sd : of alpha_hat, relative to the truth. coverage : of the interval, over ALL repetitions.
@@ -133,7 +133,7 @@ def figures(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     for key, group in frame.groupby(list(by), sort=False, dropna=False):
         good = group[group["error"].isna()]
         row = dict(zip(by, key, strict=True)) | {"repetitions": len(group), "errors": len(group) - len(good)}
-        made.append(row | _accuracy(good) | _interval(good) | _verdicts(good))
+        made.append(row | _accuracy(good) | _interval(good, len(group)) | _verdicts(good, len(group)))
     return pd.DataFrame(made)
 
 
@@ -151,20 +151,19 @@ def _accuracy(good: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _interval(good: pd.DataFrame) -> dict[str, float]:
+def _interval(good: pd.DataFrame, repetitions: int) -> dict[str, float]:
     true, hat, low, high = (
         good[name].to_numpy(dtype=float) for name in ("alpha_true", "alpha_hat", "low", "high")
     )
-    if len(good) < 2:
-        return {"coverage": np.nan, "width": np.nan}
     # No interval (NaN) covers nothing: it counts against the coverage.
-    covered = (low <= true) & (true <= high)
-    spread = 2.0 * 1.96 * float(np.std(hat - true, ddof=1))
-    return {"coverage": float(covered.mean()), "width": float(np.nanmean(high - low)) / spread}
+    coverage = float(((low <= true) & (true <= high)).sum()) / repetitions
+    spread = 2.0 * 1.96 * float(np.std(hat - true, ddof=1)) if len(good) > 1 else 0.0
+    width = float(np.nanmean(high - low)) / spread if spread > 0.0 else np.nan
+    return {"coverage": coverage, "width": width}
 
 
-def _verdicts(good: pd.DataFrame) -> dict[str, float]:
-    shares = [float((good["verdict"] == verdict).mean()) if len(good) else np.nan for verdict in VERDICTS]
+def _verdicts(good: pd.DataFrame, repetitions: int) -> dict[str, float]:
+    shares = [float((good["verdict"] == verdict).sum()) / repetitions for verdict in VERDICTS]
     return {
         **dict(zip(("found", "none", "unidentified"), shares, strict=True)),
         "accuracy": float(good["accuracy"].mean()),
@@ -209,13 +208,15 @@ def reached(ok: bool) -> str:
     return "yes" if ok else "**no**"
 
 
-def markdown(page: Page, command: str, quick: bool) -> str:
-    """The page as Markdown, with the command and the machine that made it."""
+def markdown(page: Page, command: str, code: str, quick: bool) -> str:
+    """The page as Markdown, with the command, the code and the machine that made it."""
     title = f"{page.title}{' (QUICK RUN: few repetitions, a smoke test and no evidence)' if quick else ''}"
-    lines = [f"# {title}", "", f"Made by `{command}`. {machine()}", ""]
+    lines = [f"# {title}", "", f"Made by `{command}` with {machine(code)}", ""]
     for part in page.parts:
+        # A handful of repetitions cannot say whether a target was met.
+        shown = [{name: row[name] for name in row if not (quick and name == "reached")} for row in part.rows]
         lines += [f"## {part.title}", ""]
-        lines += [*_grid(part.rows), ""] if part.rows else ["Nothing finished yet.", ""]
+        lines += [*_grid(shown), ""] if shown else ["Nothing finished yet.", ""]
         lines += [part.note, ""] if part.note else []
     return "\n".join(lines)
 
@@ -226,12 +227,12 @@ def _grid(rows: list[dict[str, str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in [names, ["---"] * len(names), *body]]
 
 
-def machine() -> str:
+def machine(code: str) -> str:
     """One line on what the figures were made with."""
     versions = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn")]
     memory = _memory()
     return (
-        f"proxycal {proxycal.__version__} (code {code_digest()}), Python {platform.python_version()}, "
+        f"proxycal {proxycal.__version__} (code {code}), Python {platform.python_version()}, "
         f"{', '.join(versions)}; {_processor()}, {os.cpu_count()} cores"
         f"{f', {memory:.0f} GiB of memory' if memory else ''}, {platform.system()}."
     )

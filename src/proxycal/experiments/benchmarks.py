@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError, StoreError, UnavailableError
 from proxycal.experiments import bench_accuracy, bench_coverage, bench_null
-from proxycal.experiments.bench import Bench, markdown, run, so_far, write
+from proxycal.experiments.bench import Bench, code_digest, markdown, run, so_far, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +25,12 @@ def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[st
     if quick and not how.resume and (folder / "sweep.json").exists():
         # A quick run costs two minutes, so that an earlier one is not worth a question.
         shutil.rmtree(folder)
+    code = code_digest()
     page = bench.page(run(bench, folder, how))
-    text = markdown(page, f"proxycal bench {kind}{' --quick' if quick else ''} --jobs {how.jobs}", quick)
+    if code != code_digest():
+        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+    command = f"proxycal bench {kind}{' --quick' if quick else ''} --jobs {how.jobs}"
+    text = markdown(page, command, code, quick)
     return text, write(page, out, name, text)
 
 
@@ -37,7 +41,7 @@ def look(kind: str, quick: bool, work: Path) -> str:
     trials = so_far(bench, folder)
     if trials.empty:
         raise StoreError(f"'{folder}' holds no finished cell of this benchmark yet: wait, or check --work")
-    return markdown(bench.page(trials), f"proxycal bench {kind}, unfinished", quick)
+    return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", code_digest(), quick)
 
 
 def _bench(kind: str, quick: bool) -> Bench:

@@ -1,0 +1,133 @@
+"""One map, whoever runs it: the same results to the last digit, as they are done; lost workers explained."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from proxycal.engine import map_as_done
+from proxycal.errors import EngineError, SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Dask cluster that was there before; its workers run two pieces of work at a time."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as running:
+        yield running
+
+
+def spectrum(seed: int) -> list[float]:
+    """Linear algebra whose last digits depend on the number of threads."""
+    x = np.random.default_rng(seed).normal(size=(400, 300))
+    return [float(one) for one in np.linalg.eigvalsh(x.T @ x)]
+
+
+def threads(_: int) -> int:
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return max(one["num_threads"] for one in threadpool_info())
+
+
+def fail_on_two(item: int) -> int:
+    if item == 2:
+        raise ValueError("two")
+    return item
+
+
+def wait_for(path: Path, wait: bool) -> str:
+    if not wait:
+        return "no need to wait"
+    for _ in range(1200):
+        if path.exists():
+            return "waited"
+        time.sleep(0.05)
+    raise TimeoutError("the other result never arrived")
+
+
+def die_once(marker: Path, item: int) -> int:
+    """Kill the process that does item 1, the first time."""
+    if item == 1 and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 10 * item
+
+
+def test_items_keep_their_positions():
+    assert sorted(map_as_done(str, [5, 3, 4])) == [(0, "5"), (1, "3"), (2, "4")]
+    assert list(map_as_done(str, [])) == []
+
+
+def test_joblib_and_dask_agree_to_the_last_digit(cluster):
+    alone = dict(map_as_done(spectrum, range(4)))
+    assert len(alone) == 4
+    assert dict(map_as_done(spectrum, range(4), jobs=2)) == alone
+    assert dict(map_as_done(spectrum, range(4), engine="dask", scheduler=cluster.scheduler_address)) == alone
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_piece_of_work_has_one_thread(jobs):
+    assert {count for _, count in map_as_done(threads, range(3), jobs=jobs)} == {1}
+
+
+def test_the_limit_is_lifted_afterwards():
+    before = threads(0)
+    list(map_as_done(threads, range(2)))
+    assert threads(0) == before
+
+
+@pytest.mark.parametrize("engine", ["joblib", "dask"])
+def test_results_come_as_they_are_done(tmp_path, engine, cluster):
+    """Item 0 waits for a file that is written only when the result of item 1 has arrived."""
+    scheduler = cluster.scheduler_address if engine == "dask" else None
+    work = partial(wait_for, tmp_path / "received")
+    results = map_as_done(work, [True, False], jobs=2, engine=engine, scheduler=scheduler)
+    assert next(results) == (1, "no need to wait")
+    (tmp_path / "received").touch()
+    assert list(results) == [(0, "waited")]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_of_the_work_is_the_callers(jobs):
+    with pytest.raises(ValueError, match="two"):
+        list(map_as_done(fail_on_two, [1, 2, 3], jobs=jobs))
+
+
+def test_a_lost_process_is_explained(tmp_path):
+    with pytest.raises(EngineError, match="fewer jobs"):
+        list(map_as_done(partial(die_once, tmp_path / "died"), range(4), jobs=2))
+
+
+def test_dask_does_the_work_of_a_lost_worker_again(tmp_path):
+    work = partial(die_once, tmp_path / "died")
+    results = dict(map_as_done(work, range(4), jobs=2, engine="dask"))
+    assert (tmp_path / "died").exists()
+    assert results == {0: 0, 1: 10, 2: 20, 3: 30}
+
+
+def test_an_existing_cluster_is_used_and_left_running(cluster):
+    address = cluster.scheduler_address
+    assert {count for _, count in map_as_done(threads, range(6), engine="dask", scheduler=address)} == {1}
+    assert dict(map_as_done(abs, [-1, -2], engine="dask", scheduler=address)) == {0: 1, 1: 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs=0"),
+        ({"engine": "spark"}, "'joblib' or 'dask'"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "engine='dask'"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(SettingsError, match=message):
+        list(map_as_done(abs, [1], **options))
