@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from proxycal.engine import map_as_done
 from proxycal.errors import EngineError, SettingsError
@@ -76,13 +76,9 @@ def test_joblib_and_dask_agree_to_the_last_digit(cluster):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_piece_of_work_has_one_thread(jobs):
-    assert {count for _, count in map_as_done(threads, range(3), jobs=jobs)} == {1}
-
-
-def test_the_limit_is_lifted_afterwards():
-    before = threads(0)
-    list(map_as_done(threads, range(2)))
-    assert threads(0) == before
+    with threadpool_limits(2):
+        assert {count for _, count in map_as_done(threads, range(3), jobs=jobs)} == {1}
+        assert threads(0) == 2, "the limit is lifted afterwards"
 
 
 @pytest.mark.parametrize("engine", ["joblib", "dask"])
