@@ -364,3 +364,16 @@ def test_weights_by_replicate_are_each_replicate_alone(draw_rows, draw_params):
             a, one = getattr(batch, field.name), getattr(alone, field.name)
             if a is not None:
                 np.testing.assert_allclose(a[b], one[0], atol=1e-10, err_msg=field.name)
+
+
+@pytest.mark.xfail(strict=True, reason="replicates that have converged leave the batch, their weights stay")
+def test_replicates_may_converge_one_after_another(draw_rows, draw_params):
+    shape = Shape(1, shift=True)
+    rows = draw_rows(n=80)
+    weights = np.random.default_rng(9).exponential(size=(3, 80))
+    params = draw_params(shape, rows, B=3)
+    together = run(params, [replace(rows, weights=weights)], rules_of(shape, rows, 3), 600, 1e-8)
+    for b in range(3):
+        one = params.take(np.array([b]))
+        alone = run(one, [replace(rows, weights=weights[b])], rules_of(shape, rows), 600, 1e-8)
+        assert_close(together.params.take(np.array([b])), alone.params, 1e-5)
