@@ -248,7 +248,7 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
     joint[:, J:] += log_pi[:, None]
     loglik = _normalise(joint)
     r1 = joint[:, J:]
-    p_biased = r1[:, 0] if J == 1 else r1.sum(axis=1)
+    p_biased = r1[:, 0] if J == 1 else np.minimum(r1.sum(axis=1), 1.0)
     return Posterior(loglik, joint[:, :J], r1, pi, p_biased, precision, residual, shift, log_w)
 
 
