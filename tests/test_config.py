@@ -100,5 +100,5 @@ def test_settings_are_frozen():
 
 def test_the_published_preset_has_no_step_floor_one_start_and_plain_differences():
     literal = PaperSettings.literal()
-    assert (literal.min_steps, literal.restarts, literal.adjust) == (0, 1, False)
+    assert (literal.min_steps, literal.restarts, literal.warmup, literal.adjust) == (0, 1, 0.0, False)
     assert (literal.epochs, literal.batch_size, literal.width, literal.learning_rate) == (50, 512, 256, 1e-3)

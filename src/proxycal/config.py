@@ -48,7 +48,8 @@ class PaperSettings:
     d_z : number of content latents. k : neighbours per match.
     cut : how a_hat is split into two groups. prior : p(z|E), p(a|E), or N(0, I) for both.
     encode_environment : whether the encoders see E. beta : weight of the KL terms.
-    warmup : share of the steps over which beta rises from 0. restarts : starts of stage 2, the best is kept.
+    warmup : share of the steps of stage 2 over which beta rises from 0, against collapse.
+    restarts : starts of stage 2, the best is kept.
     variance_learning_rate : of the decoders' variances, which have far to go in few steps.
     min_steps : floor on optimiser steps, since 400 rows at batch 512 for 50 epochs are only 50 steps.
     adjust : regression adjustment of what matching leaves of the distance in content.
@@ -66,15 +67,15 @@ class PaperSettings:
     encode_environment: bool = _flag(True)
     norm: str = _choice("batch", "batch", "layer")
     beta: float = _real(1.0, 0.0)
-    warmup: float = _share(0.0)
-    restarts: int = _whole(3, 1)
+    warmup: float = _share(0.3)
+    restarts: int = _whole(2, 1)
     width: int = _whole(256, 1)
     depth: int = _whole(2, 1)
     epochs: int = _whole(50, 1)
     batch_size: int = _whole(512, 2)
     learning_rate: float = _real(1e-3, 0.0)
     variance_learning_rate: float = _real(2e-2, 0.0)
-    min_steps: int = _whole(800, 0)
+    min_steps: int = _whole(400, 0)
     adjust: bool = _flag(True)
     validation: float = _real(1 / 9, 0.0, 0.5)
 
@@ -83,12 +84,12 @@ class PaperSettings:
 
     @classmethod
     def literal(cls) -> PaperSettings:
-        """The published values to the letter: no step floor, one start, one rate, plain differences.
+        """The published values to the letter: one start, one rate, no warm-up, no step floor.
 
         >>> PaperSettings.literal().min_steps
         0
         """
-        return cls(min_steps=0, restarts=1, adjust=False, variance_learning_rate=1e-3)
+        return cls(warmup=0.0, restarts=1, variance_learning_rate=1e-3, min_steps=0, adjust=False)
 
 
 @dataclass(frozen=True, slots=True)

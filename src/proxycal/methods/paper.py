@@ -288,7 +288,7 @@ def _matched_on(content: ContentFit) -> np.ndarray:
 
 
 def _content_config(asked: PaperSettings) -> ContentConfig:
-    own = {"d_z": asked.d_z, "encode_environment": asked.encode_environment}
+    own = {"d_z": asked.d_z, "encode_environment": asked.encode_environment, "warmup": 0.0}
     return ContentConfig.from_dict(_network(asked) | own)
 
 
