@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import chi2
 
 from proxycal.bias.em import Fitted, Rules, penalty, run
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
@@ -38,6 +39,7 @@ FLOOR_PART = 0.1
 ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
 MAX_OWN_COLUMNS = 30
+GATE_P = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,5 +259,14 @@ def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
 
 
 def bic(shape: Shape, loglik: float, rows: Rows, n: float) -> float:
-    """-2 loglik + log(n) per free parameter."""
-    return -2.0 * loglik + shape.size(rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]) * float(np.log(n))
+    """-2 loglik + log(n) per free parameter.
+
+    A shift without a gate is the gated model with its slopes at zero: a regular, nested pair, for which the
+    likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
+    environment column, which would deny a plain gate wherever there are many of them.
+    """
+    p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
+    paid = shape.size(p, q, L) * float(np.log(n))
+    if shape.shift and not shape.claims_bias and q > 1:
+        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)
+    return -2.0 * loglik + paid
