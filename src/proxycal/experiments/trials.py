@@ -54,11 +54,11 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def draw(settings: Mapping[str, Any], seed: int) -> Case:
-    """The data set of a cell and a seed: study "synthetic", "jobs", or a world of `worlds.py`.
+    """The data set of a cell and a seed: "synthetic", "JOBS", "JOBS resampled", or a world of `worlds.py`.
 
     >>> case = draw({"world": "gaussian", "n": 200, "alpha": 3.0}, seed=1)
-    >>> case.table.shape, float(case.alpha.std())
-    ((200, 11), 0.0)
+    >>> case.table.shape, len(case.a)
+    ((200, 11), 200)
     """
     n, alpha = int(settings["n"]), float(settings["alpha"])
     if settings["world"] == "synthetic":
