@@ -79,9 +79,9 @@ def test_the_score_does_not_depend_on_the_units_of_the_outcome() -> None:
     euros = fit_bias_vae(y, z, E, np.ones(80), rows, held, TINY, 0)[0]
     cents = fit_bias_vae(100 * y + 7, 50 * z, E, np.ones(80), rows, held, TINY, 0)[0]
     a_hat = euros.score(y, z, E)
-    np.testing.assert_allclose(cents.score(100 * y + 7, 50 * z, E), a_hat, atol=1e-4)
+    np.testing.assert_allclose(cents.score(100 * y + 7, 50 * z, E), a_hat, atol=1e-6)
     np.testing.assert_allclose(
-        cents.reconstruct(a_hat, 50 * z), 100 * euros.reconstruct(a_hat, z) + 7, rtol=1e-4
+        cents.reconstruct(a_hat, 50 * z), 100 * euros.reconstruct(a_hat, z) + 7, rtol=1e-6
     )
 
 
@@ -96,12 +96,12 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
     for f, fit in enumerate(together):
         alone = fit_bias_vae(y, own_z[f], E, w, [train[f]], [validation[f]], config, seed=3)[0]
         assert (fit.restart, fit.best_epoch) == (alone.restart, alone.best_epoch)
-        np.testing.assert_allclose(fit.score(y, own_z[f], E), alone.score(y, own_z[f], E), atol=1e-4)
+        np.testing.assert_allclose(fit.score(y, own_z[f], E), alone.score(y, own_z[f], E), atol=1e-6)
         np.testing.assert_allclose(
-            fit.history["validation_loss"], alone.history["validation_loss"], atol=1e-4
+            fit.history["validation_loss"], alone.history["validation_loss"], atol=1e-6
         )
-        assert fit.kl == pytest.approx(alone.kl, abs=1e-4)
-        assert fit.score_share == pytest.approx(alone.score_share, abs=1e-4)
+        assert fit.kl == pytest.approx(alone.kl, abs=1e-6)
+        assert fit.score_share == pytest.approx(alone.score_share, abs=1e-6)
 
 
 def test_the_start_with_the_best_validation_loss_is_kept() -> None:

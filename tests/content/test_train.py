@@ -64,10 +64,10 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
     for f, fit in enumerate(together):
         alone = fit_content(P, E, w, [train[f]], [validation[f]], config, seed=3)[0]
         assert alone.best_epoch == fit.best_epoch
-        np.testing.assert_allclose(fit.encode(P, E), alone.encode(P, E), atol=1e-4)
+        np.testing.assert_allclose(fit.encode(P, E), alone.encode(P, E), atol=1e-6)
         for name, values in alone.history.items():
-            np.testing.assert_allclose(fit.history[name], values, atol=1e-4, err_msg=name)
-        np.testing.assert_allclose(fit.kl_per_latent, alone.kl_per_latent, atol=1e-4)
+            np.testing.assert_allclose(fit.history[name], values, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(fit.kl_per_latent, alone.kl_per_latent, atol=1e-6)
 
 
 def test_every_model_may_have_its_own_standardisation() -> None:
@@ -76,7 +76,7 @@ def test_every_model_may_have_its_own_standardisation() -> None:
     own = fit_content(np.stack([P, 2 * P]), np.stack([E, E + 1]), np.ones(80), rows, held, TINY, seed=0)
     for f, (p, e) in enumerate([(P, E), (2 * P, E + 1)]):
         alone = fit_content(p, e, np.ones(80), rows[:1], held[:1], TINY, seed=0)[0]
-        np.testing.assert_allclose(own[f].encode(p, e), alone.encode(p, e), atol=1e-5)
+        np.testing.assert_allclose(own[f].encode(p, e), alone.encode(p, e), atol=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from proxycal.neural.batches import RowSets, as_positions, batch_bounds, groups_of_equal_steps, model_axis
+from proxycal.neural.nets import PRECISION
 
 
 @pytest.mark.parametrize("n", [2, 31, 32, 33, 34, 64, 65, 66, 96, 97, 1000])
@@ -25,7 +26,7 @@ def test_padding_repeats_a_row_and_is_masked_out() -> None:
     assert sets.take(x).tolist() == [[[4, 2, 0]], [[3, 3, 3]]]
     assert sets.mask is not None
     assert sets.mask.tolist() == [[[1, 1, 1]], [[1, 0, 0]]]
-    assert sets.weights(torch.arange(5.0)).tolist() == [[4, 2, 0], [3, 0, 0]]
+    assert sets.weights(torch.arange(5, dtype=PRECISION)).tolist() == [[4, 2, 0], [3, 0, 0]]
     assert sets.mask_of(0, 1) is None
 
 
@@ -36,5 +37,5 @@ def test_equal_lengths_need_no_mask() -> None:
 def test_the_model_axis_takes_shared_and_own_columns() -> None:
     shared = np.arange(6.0).reshape(3, 2)
     own = np.stack([shared, 10 + shared])
-    assert torch.equal(model_axis(shared, 2)[1], torch.as_tensor(shared.T, dtype=torch.float32))
-    assert torch.equal(model_axis(own, 2)[1], torch.as_tensor(10 + shared.T, dtype=torch.float32))
+    assert torch.equal(model_axis(shared, 2)[1], torch.as_tensor(shared.T))
+    assert torch.equal(model_axis(own, 2)[1], torch.as_tensor(10 + shared.T))

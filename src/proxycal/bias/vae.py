@@ -17,8 +17,8 @@ from proxycal.neural.gaussian import (
     negative_log_likelihood,
     sample,
 )
-from proxycal.neural.nets import Mlp, draw_parameters
-from proxycal.neural.state import double_columns, frozen, pack, state_of, unpack
+from proxycal.neural.nets import PRECISION, Mlp, draw_parameters
+from proxycal.neural.state import frozen, one_model, pack, state_of, unpack
 from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class BiasVae(nn.Module):
             if config.prior == "conditional" and n_environment > 0
             else None
         )
-        self.log_variance = nn.Parameter(torch.zeros(n_models, 1, 1))
+        self.log_variance = nn.Parameter(torch.zeros(n_models, 1, 1, dtype=PRECISION))
 
     def posterior(self, y: Tensor, z: Tensor, E: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of q(a | y, z_hat, E), each (F, 1, B)."""
@@ -127,9 +127,9 @@ class BiasVaeFit:
             for begin in range(0, len(y), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
                 mean, _ = vae.posterior(
-                    double_columns((y[rows, None] - y_mean) / y_sd),
-                    double_columns((z_hat[rows] - z_mean) / z_sd),
-                    double_columns(E[rows]),
+                    one_model((y[rows, None] - y_mean) / y_sd),
+                    one_model((z_hat[rows] - z_mean) / z_sd),
+                    one_model(E[rows]),
                 )
                 a_hat[rows] = mean[0, 0].numpy()
         return a_hat
@@ -142,8 +142,8 @@ class BiasVaeFit:
         with one_thread(), torch.no_grad():
             for begin in range(0, len(z_hat), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
-                z = double_columns((z_hat[rows] - z_mean) / z_sd)
-                y[rows] = vae.outcome(double_columns(a[rows, None]), z)[0, 0].numpy()
+                z = one_model((z_hat[rows] - z_mean) / z_sd)
+                y[rows] = vae.outcome(one_model(a[rows, None]), z)[0, 0].numpy()
         return y_mean + y_sd * y
 
     def _module(self) -> BiasVae:
@@ -264,7 +264,7 @@ def _fit_group(
     generators = generators_for([_restart_seed(seed, restart) for restart in range(R)] * len(parts))
     vae = BiasVae(config, len(rows), *dims)
     draw_parameters(vae, generators)
-    w = torch.as_tensor(weights, dtype=torch.float32)
+    w = torch.as_tensor(weights, dtype=PRECISION)
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
     trained = train_models(vae, data, w, rows, held_out, config, generators, STAGE, labels, report)
 
@@ -337,5 +337,5 @@ def _score_share(vae: BiasVae, data: Mapping[str, Tensor], rows: list[Tensor]) -
         levels = torch.nanquantile(a_hat[:, 0], torch.as_tensor(SCORE_QUANTILES, dtype=a_hat.dtype), dim=-1)
         fitted = [vae.outcome(level[:, None, None].expand(-1, 1, z.shape[-1]), z) for level in levels]
         variance = torch.stack(fitted).var(dim=0, correction=0)[:, 0]
-        w = sets.weights(torch.ones(data["z"].shape[-1]))
-        return ((variance * w).sum(-1) / w.sum(-1)).double().numpy()
+        w = sets.weights(torch.ones(data["z"].shape[-1], dtype=PRECISION))
+        return ((variance * w).sum(-1) / w.sum(-1)).numpy()

@@ -10,8 +10,8 @@ import torch
 
 from proxycal.content.vae import ContentVae
 from proxycal.neural.batches import ROWS_AT_ONCE, as_positions, groups_of_equal_steps, model_axis
-from proxycal.neural.nets import draw_parameters
-from proxycal.neural.state import double_columns, frozen, pack, state_of, unpack
+from proxycal.neural.nets import PRECISION, draw_parameters
+from proxycal.neural.state import frozen, one_model, pack, state_of, unpack
 from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ContentFit:
         with one_thread(), torch.no_grad():
             for begin in range(0, len(P), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
-                mean, _ = vae.posterior(double_columns(P[rows]), double_columns(E[rows]))
+                mean, _ = vae.posterior(one_model(P[rows]), one_model(E[rows]))
                 z_hat[rows] = mean[0].T.numpy()
         return z_hat
 
@@ -124,7 +124,7 @@ def fit_content(
             generators = generators_for([seed] * len(models))
             vae = ContentVae(config, len(models), n_proxies, n_environment)
             draw_parameters(vae, generators)
-            w = torch.as_tensor(weights, dtype=torch.float32)
+            w = torch.as_tensor(weights, dtype=PRECISION)
             trained = train_models(
                 vae, data, w, rows, held_out, config, generators, STAGE, columns, report
             )  # fmt: skip

@@ -14,7 +14,7 @@ from proxycal.neural.gaussian import (
     negative_log_likelihood,
     sample,
 )
-from proxycal.neural.nets import Mlp
+from proxycal.neural.nets import PRECISION, Mlp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ class ContentVae(nn.Module):
             if config.prior == "conditional" and n_environment > 0
             else None
         )
-        self.log_variance = nn.Parameter(torch.zeros(n_models, n_proxies, 1))
+        self.log_variance = nn.Parameter(torch.zeros(n_models, n_proxies, 1, dtype=PRECISION))
 
     def posterior(self, P: Tensor, E: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of q(z | P, E), each (F, d_z, B)."""

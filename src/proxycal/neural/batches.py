@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from proxycal.neural.nets import PRECISION
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -64,7 +66,7 @@ class RowSets:
         if all(len(row) == longest for row in rows):
             return cls(index, None)
         lengths = torch.tensor([len(row) for row in rows])
-        mask = (torch.arange(longest) < lengths[:, None]).to(torch.float32)
+        mask = (torch.arange(longest) < lengths[:, None]).to(PRECISION)
         return cls(index, mask[:, None, :])
 
     def take(self, x: Tensor) -> Tensor:
@@ -90,8 +92,8 @@ def as_positions(rows: Sequence[np.ndarray]) -> list[Tensor]:
 
 
 def model_axis(x: np.ndarray, n_models: int) -> Tensor:
-    """Rows-by-columns data, shared (n, c) or one per model (F, n, c), as float32 (F, c, n)."""
-    tensor = torch.as_tensor(x, dtype=torch.float32)
+    """Rows-by-columns data, shared (n, c) or one per model (F, n, c), as (F, c, n)."""
+    tensor = torch.as_tensor(x, dtype=PRECISION)
     if tensor.ndim == 2:
         return tensor.T.contiguous().unsqueeze(0).expand(n_models, -1, -1)
     return tensor.transpose(1, 2).contiguous()

@@ -16,6 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+# Double precision: training amplifies the last digit about a million times, so that single precision
+# would make a fit depend visibly on the machine and on the models trained beside it.
+PRECISION = torch.float64
 BATCH_NORM_EPS = 1e-5
 BATCH_NORM_MOMENTUM = 0.1
 
@@ -78,8 +81,8 @@ class Linear(nn.Module):
 
     def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(n_models, n_out, n_in))
-        self.bias = nn.Parameter(torch.zeros(n_models, n_out, 1))
+        self.weight = nn.Parameter(torch.zeros(n_models, n_out, n_in, dtype=PRECISION))
+        self.bias = nn.Parameter(torch.zeros(n_models, n_out, 1, dtype=PRECISION))
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply each model's map to its own rows."""
@@ -94,11 +97,11 @@ class BatchNormLayer(nn.Module):
 
     def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(n_models, n_out, n_in))
-        self.gamma = nn.Parameter(torch.ones(n_models, n_out, 1))
-        self.beta = nn.Parameter(torch.zeros(n_models, n_out, 1))
-        self.register_buffer("running_mean", torch.zeros(n_models, n_out, 1))
-        self.register_buffer("running_variance", torch.ones(n_models, n_out, 1))
+        self.weight = nn.Parameter(torch.zeros(n_models, n_out, n_in, dtype=PRECISION))
+        self.gamma = nn.Parameter(torch.ones(n_models, n_out, 1, dtype=PRECISION))
+        self.beta = nn.Parameter(torch.zeros(n_models, n_out, 1, dtype=PRECISION))
+        self.register_buffer("running_mean", torch.zeros(n_models, n_out, 1, dtype=PRECISION))
+        self.register_buffer("running_variance", torch.ones(n_models, n_out, 1, dtype=PRECISION))
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise by the batch in training, by the running statistics otherwise."""
@@ -122,8 +125,8 @@ class LayerNormLayer(nn.Module):
     def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
         super().__init__()
         self.linear = Linear(n_models, n_in, n_out)
-        self.gamma = nn.Parameter(torch.ones(n_models, n_out, 1))
-        self.beta = nn.Parameter(torch.zeros(n_models, n_out, 1))
+        self.gamma = nn.Parameter(torch.ones(n_models, n_out, 1, dtype=PRECISION))
+        self.beta = nn.Parameter(torch.zeros(n_models, n_out, 1, dtype=PRECISION))
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise every row by its own mean and variance; padding needs no mask here."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from proxycal.errors import TrainingError
 from proxycal.neural.batches import ROWS_AT_ONCE, RowSets, batch_bounds
+from proxycal.neural.nets import PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,9 +106,10 @@ def check_row_sets(train: Sequence[np.ndarray], validation: Sequence[np.ndarray]
 def _normals(n_latents: int, rows: Sequence[Tensor], generators: Sequence[torch.Generator]) -> Tensor:
     """Standard normal noise (F, n_latents, N), model f's from generator f, zero on padding."""
     longest = max(len(row) for row in rows)
-    noise = torch.zeros(len(rows), n_latents, longest)
+    noise = torch.zeros(len(rows), n_latents, longest, dtype=PRECISION)
     for f, generator in enumerate(generators):
-        noise[f, :, : len(rows[f])] = torch.randn(n_latents, len(rows[f]), generator=generator)
+        n = len(rows[f])
+        noise[f, :, :n] = torch.randn(n_latents, n, generator=generator, dtype=PRECISION)
     return noise
 
 
@@ -158,7 +160,7 @@ def train_models(
     held_out_noise = _normals(vae.n_latents, validation, generators)
     optimiser = _optimiser(vae, config)
 
-    best = torch.full((len(train),), torch.inf)
+    best = torch.full((len(train),), torch.inf, dtype=PRECISION)
     best_epoch = torch.zeros(len(train), dtype=torch.int64)
     best_state = {name: value.clone() for name, value in vae.state_dict().items()}
     log: dict[str, list[Tensor]] = {}
@@ -184,7 +186,7 @@ def train_models(
             report(stage, epoch, epochs)
     vae.load_state_dict(best_state)
     vae.train(False)
-    history = {name: torch.stack(values, dim=1).double().numpy() for name, values in log.items()}
+    history = {name: torch.stack(values, dim=1).numpy() for name, values in log.items()}
     return Trained(history, best_epoch.numpy())
 
 
@@ -208,13 +210,13 @@ def mean_over_rows(
     """Weighted mean over each model's rows of a quantity (F, d, B) computed from them: (F, d) float64."""
     sets = RowSets.stack(rows)
     w = sets.weights(weights)
-    total = torch.zeros(())
+    total = torch.zeros((), dtype=PRECISION)
     with torch.no_grad():
         for begin in range(0, w.shape[1], ROWS_AT_ONCE):
             part = RowSets(sets.index[:, begin : begin + ROWS_AT_ONCE], None)
             values = per_row({name: part.take(x) for name, x in data.items()})
             total = total + (values * w[:, None, begin : begin + ROWS_AT_ONCE]).sum(-1)
-    return (total / w.sum(-1, keepdim=True)).double().numpy()
+    return (total / w.sum(-1, keepdim=True)).numpy()
 
 
 def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs: int) -> dict[str, Tensor]:
@@ -250,10 +252,13 @@ def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs
 
 
 def _stop_if_not_finite(means: dict[str, Tensor], task: _Task, epoch: int, rows: str) -> None:
-    """Raise at the first loss that is not a number, naming the term and the most extreme input column."""
-    if bool(torch.isfinite(means["loss"]).all()):
+    """Raise at the first loss that is not finite, naming the term and the most extreme input column.
+
+    Finite in single precision, that is, in which a fit is stored.
+    """
+    if bool(torch.isfinite(means["loss"].float()).all()):
         return
-    term = next(name for name, value in means.items() if not bool(torch.isfinite(value).all()))
+    term = next(name for name, value in means.items() if not bool(torch.isfinite(value.float()).all()))
     column, value = largest_column(task.data, task.names)
     raise TrainingError(
         f"The {task.stage} stage stopped in epoch {epoch}: the {term} term on the {rows} rows is not finite. "
