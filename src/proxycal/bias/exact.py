@@ -17,7 +17,7 @@ from proxycal.bias.clusters import with_bias, without_bias
 from proxycal.bias.designs import Data, Frame, Spec, candidate_frames, canonical_order, pieces
 from proxycal.bias.em import Rules, run, total
 from proxycal.bias.features import fit_basis
-from proxycal.bias.information import information, newton, sandwich
+from proxycal.bias.information import Sandwich, information, newton, sandwich
 from proxycal.bias.mixture import Params, Posterior, Rows, Shape, posterior
 from proxycal.bias.race import (
     FLOOR,
@@ -281,12 +281,18 @@ def _conclude(
         sigma=sigma * scale,
         cluster_sd=bias.side.tau,
         share=share,
-        converged=bias.entrant.converged and robust.definite and robust.decrement < 1e-2,
+        converged=_converged(bias, null, robust),
         decrement=robust.decrement,
         floor=floor_of(shape, floor),
         n_race=n_race,
         runners=runners,
     )
+
+
+def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
+    """Whether the comparison is settled: both sides at their maximum, or the bias left hopelessly behind."""
+    settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
+    return null.entrant.converged and (settled or bias.bic > null.bic + HOPELESS)
 
 
 def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:

@@ -347,7 +347,9 @@ def _convergence(e: Evidence) -> Finding:
     return Finding(
         question="Did the fit converge?",
         statistic=f"log likelihood left to gain: {e.decrement:.1g}",
-        reading="It did." if e.converged else "It did not: the numbers are those of an unfinished fit.",
+        reading="Both sides of the race did."
+        if e.converged
+        else "It did not: the numbers are those of an unfinished fit.",
         remedy="Nothing to do." if e.converged else "Drop collinear or nearly constant columns, and refit.",
         ok=e.converged,
         topic="convergence",

@@ -309,7 +309,7 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
 def _match(data: Data, z: np.ndarray, p_biased: np.ndarray) -> MatchFit | None:
     """The matched estimate of the rows that are more likely biased than not; None without two groups."""
     biased = p_biased > 0.5
-    if not biased.any() or biased.all():
+    if min(biased.sum(), (~biased).sum()) < K_MATCH:
         return None
     return match_effect(data.y, z, biased, K_MATCH, data.weights, data.cluster)
 
@@ -339,7 +339,9 @@ def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Est
 
 def _match_estimate(matched: MatchFit | None, level: float) -> Estimate:
     if matched is None:
-        return Estimate.missing("match", "nobody, or everybody, is more likely biased than not: no match")
+        return Estimate.missing(
+            "match", "nearly nobody, or nearly everybody, is more likely biased than not: no match"
+        )
     return _normal("match", matched.alpha, matched.se, level, matched.note)
 
 
