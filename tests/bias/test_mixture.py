@@ -137,6 +137,13 @@ def test_rows_far_from_everything_still_have_a_posterior(draw_rows, draw_params)
     assert ((post.p_biased >= 0.0) & (post.p_biased <= 1.0)).all()
 
 
+def test_p_biased_is_never_above_one(draw_rows, draw_params):
+    shape = Shape(4, "own", "content", shift=True)
+    rows = draw_rows(n=20_000)
+    params = replace(draw_params(shape, rows), gamma=np.array([[30.0, 0.0, 0.0]]))
+    assert posterior(params, rows, shape).p_biased.max() <= 1.0
+
+
 def test_log_softmax_agrees_with_scipy_and_does_not_overflow():
     x = np.random.default_rng(0).normal(scale=400.0, size=(3, 4, 5))
     np.testing.assert_allclose(np.exp(log_softmax(x)), softmax(x, axis=1), atol=1e-14)
