@@ -149,12 +149,14 @@ def _run_race(
     runners = []
     for name in dict.fromkeys(["linear", chosen]):
         frame = frames[name]
-        rows = frame.rows(null_sample)
-        entrants = race(rows, one_component(False, rows, proxies), floor, max_j)
-        runners += [Runner(frame, e, null_side) for e in entrants]
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
-        entrants = race(rows, first, floor, max_j)
+        without = frame.rows(null_sample)
+        rival = min(e.bic for e in first[0]) - 2.0 * (bias_side.cost - null_side.cost)
+        entrants = race(without, one_component(False, without, proxies), floor, rival, max_j)
+        runners += [Runner(frame, e, null_side) for e in entrants]
+        rival = entrants[0].bic - 2.0 * (null_side.cost - bias_side.cost)
+        entrants = race(rows, first, floor, rival, max_j)
         runners += [Runner(frame, e, bias_side) for e in entrants]
         for column, codes in (data.levels or {}).items():
             n_levels = int(codes.max()) + 1
@@ -197,14 +199,13 @@ def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -
 def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tuple[Runner, Runner]:
     """The best model of each side after fitting the leaders to all rows.
 
-    Where the race saw a sample, the leading bias model also runs without its gate: on many rows the simpler
-    shapes that a sample prefers misfit, and that misfit must not be taken for a bias.
+    A bias that leads must also beat itself without its gate: "two humps, but E does not say who is on which".
     """
     nulls = [_polish(r, data, floor) for r in _leaders(runners, False, whole)]
     bar = min(r.bic for r in nulls)
     biases = [_polish(r, data, floor, bar) for r in _leaders(runners, True, whole)]
     bias = min(biases, key=lambda r: r.bic)
-    if not whole and bias.bic < bar:
+    if bias.bic < bar:
         nulls.append(_polish(_ungated(bias), data, floor))
     return bias, min(nulls, key=lambda r: r.bic)
 

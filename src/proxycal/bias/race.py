@@ -7,7 +7,7 @@ the cheap explanations); several with their own slopes; an atom. The criterion i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,8 @@ ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
 MAX_OWN_COLUMNS = 30
 GATE_P = 1e-3
+# How far (in BIC) behind the other side a model may be and still be carried on.
+RIVAL = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,12 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
 
 
 def race(
-    rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, max_j: int = MAX_J
+    rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, rival: float, max_j: int = MAX_J
 ) -> list[Entrant]:
     """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
 
-    The side with a shift brings its own gateless versions, which count for the other side.
+    rival: the best BIC of the other side so far. A model far behind is not carried to its end here: whoever
+    leads its side at last is.
     """
     side, guesses = list(first[0]), first[1]
     shift = side[0].shape.shift
@@ -80,24 +83,9 @@ def race(
             break
         before = best
         for group in _by_batch(shapes(J, shift, rows)):
-            side += compete(group, rows, guesses, min(e.bic for e in side), floor)
-    side.sort(key=lambda e: e.bic)
-    return sorted([*side, *ungated(side[:2], rows, floor)], key=lambda e: e.bic) if shift else side
-
-
-def ungated(winners: list[Entrant], rows: Rows, floor: float) -> list[Entrant]:
-    """The same models with a gate that E does not move: the cheapest way to say "two humps, but no bias"."""
-    out = []
-    for e in winners:
-        gamma = np.zeros_like(e.params.gamma)
-        gamma[:, 0] = e.params.gamma[:, 0]
-        start = replace(e.params, gamma=gamma)
-        shape = replace(e.shape, gate="constant")
-        fitted = run(
-            start, [rows], Rules.of([shape], rows.X.shape[1], floor_of(shape, floor)), max_steps=150, tol=1e-2
-        )
-        out += _entrants([shape], fitted, rows)
-    return out
+            bar = min(*(e.bic for e in side), rival + RIVAL)
+            side += compete(group, rows, guesses, bar, floor)
+    return sorted(side, key=lambda e: e.bic)
 
 
 def race_by_level(
@@ -113,8 +101,7 @@ def race_by_level(
         if e.shape.J > 1:
             mine = posterior(e.params, constant_rows, e.shape).p_biased
             found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)
-    leader = min(found, key=lambda e: e.bic)
-    return [*found, *ungated([leader], rows, floor)]
+    return found
 
 
 def choose_features(candidates: dict[str, Rows], unshifted: Array) -> str:
