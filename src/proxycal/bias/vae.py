@@ -103,7 +103,8 @@ class BiasVaeFit:
     scale : "y" (2,) and "z" (2, d): mean and standard deviation of the training rows
     history : "train_reconstruction", "train_kl", "train_loss" and the same for "validation_": (epochs,)
     kl : mean KL of the score over the training rows, in nats
-    score_share : share of the outcome's variance that the decoder attributes to the score
+    score_share : variance that the score alone moves in the decoder, relative to the outcome's variance; it
+        passes 1 where content and score offset each other
     best_epoch : the kept epoch, counted from 1; restart : the kept start, counted from 0
     """
 
@@ -215,6 +216,15 @@ def fit_bias_vae(
     y (n,) in its own units; z_hat (n, d) and E (n, q), or (F, n, d) and (F, n, q) where every model has
     its own; weights (n,). y and z_hat are standardised inside, by the training rows of each model.
     `names` are the columns of E, for messages. `report(stage, epoch, epochs)` is called after every epoch.
+
+    >>> from proxycal.bias.config import BiasVaeConfig
+    >>> rng = np.random.default_rng(0)
+    >>> z_hat, E, rows = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), np.arange(60)
+    >>> y = z_hat[:, 0] + 5 * (E[:, 0] > 0)
+    >>> tiny = BiasVaeConfig(width=8, epochs=2, min_steps=0)
+    >>> fit = fit_bias_vae(y, z_hat, E, np.ones(60), [rows[:50]], [rows[50:]], tiny, seed=0)[0]
+    >>> fit.score(y, z_hat, E).shape
+    (60,)
     """
     check_row_sets(train, validation, STAGE)
     fits: dict[int, BiasVaeFit] = {}
@@ -323,7 +333,7 @@ def _mean_and_sd(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _score_share(vae: BiasVae, data: Mapping[str, Tensor], rows: list[Tensor]) -> np.ndarray:
-    """Share of the outcome's variance that the decoder gives to the score, (F,).
+    """Variance that the score alone moves in the decoder, relative to the outcome's variance, (F,).
 
     The mean over units of the variance of g(z_hat, a) while a runs through the quantiles of a_hat and
     z_hat stays; the outcome is standardised, so its variance is 1.

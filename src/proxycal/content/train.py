@@ -107,6 +107,14 @@ def fit_content(
     of its own seeded with `seed`, so a model's fit does not depend on the models beside it.
     `names` are the columns of P and then of E, for messages. `report(stage, epoch, epochs)` is
     called after every epoch.
+
+    >>> from proxycal.content.config import ContentConfig
+    >>> rng = np.random.default_rng(0)
+    >>> P, E, rows = rng.normal(size=(60, 3)), rng.normal(size=(60, 2)), np.arange(60)
+    >>> tiny = ContentConfig(d_z=2, width=8, epochs=2, min_steps=0)
+    >>> fit = fit_content(P, E, np.ones(60), [rows[:50]], [rows[50:]], tiny, seed=0)[0]
+    >>> fit.encode(P, E).shape, fit.history["validation_kl"].shape
+    ((60, 2), (2,))
     """
     check_row_sets(train, validation, STAGE)
     labels = list(names or [])

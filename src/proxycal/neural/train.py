@@ -48,7 +48,8 @@ class Vae(Protocol):
 class Trained:
     """What a run of the loop leaves beside the module, which then holds every model's best state.
 
-    history : "train_loss", "validation_kl", ...: (F, epochs) weighted means per epoch, in nats per row
+    history : "train_loss", "validation_kl", ...: (F, epochs) weighted means per epoch, in nats per row; the
+        KL weight in "train_loss" is the one of the moment, in "validation_loss" always beta
     best_epoch : (F,) the kept epoch, counted from 1
     """
 
