@@ -92,17 +92,20 @@ def test_the_fixed_point_has_no_score(shape, validated, draw_rows, draw_params):
     assert after.decrement < 1e-6
 
 
-def test_acceleration_ends_where_plain_steps_end(draw_rows, draw_params):
+def test_acceleration_ends_where_plain_steps_end_but_sooner(draw_rows, draw_params):
     shape = Shape(1, shift=True)
-    rows = draw_rows(n=200)
+    rows = draw_rows(n=300, seed=1)
+    rows = replace(rows, y=rows.y + 0.4 * np.random.default_rng(0).normal(size=300))
     start = draw_params(shape, rows)
     rules = rules_of(shape, rows)
-    plain = start
-    for _ in range(500):
-        plain = update(plain, total(plain, [rows], shape), rules)
+    plain, steps, reached = start, 0, [-np.inf]
+    while len(reached) < 3 or reached[-1] - reached[-2] > 1e-11:
+        sums = total(plain, [rows], shape)
+        reached.append(float((sums.loglik - penalty(plain))[0]))
+        plain, steps = update(plain, sums, rules), steps + 1
     quick = fit(shape, rows, start)
-    assert_close(quick.params, plain, 1e-5)
-    assert quick.n_steps < 300
+    assert_close(quick.params, plain, 1e-4)
+    assert quick.n_steps < 0.5 * steps
 
 
 def test_reported_objective_is_that_of_the_parameters(draw_rows, draw_params):

@@ -89,6 +89,7 @@ def test_splines_hold_the_line_and_continue_straight_beyond_the_rows():
     assert np.std(x[:, 0] - X @ np.linalg.lstsq(X, x[:, 0], rcond=None)[0]) < 1e-9
     beyond = basis(np.array([[2.0], [3.0], [4.0]]))
     np.testing.assert_allclose(beyond[2] - beyond[1], beyond[1] - beyond[0], atol=1e-8)
+    assert np.abs(beyond[1] - beyond[0]).max() > 1.0
     assert np.isfinite(basis(np.array([[-1e6], [1e6]]))).all()
 
 
