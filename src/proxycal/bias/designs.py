@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CHUNK = 16384
 KEEP_ROWS = 200_000
+BASIS_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,11 @@ class Chunks(Sequence[Rows]):
         return self._frame.rows(self._data.take(self._pieces[index]))
 
 
+def spaced(n: int, most: int) -> NDArray[np.intp]:
+    """All row numbers, or about `most` of them, evenly spaced."""
+    return np.arange(0, n, max(1, n // most))
+
+
 def pieces(n: int) -> list[NDArray[np.intp]]:
     """Consecutive row numbers, at most CHUNK at a time."""
     return [np.arange(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
@@ -174,14 +180,17 @@ def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
     n_levels = 0
     if effect.startswith("by:"):
         n_levels = int((data.levels or {})[effect.removeprefix("by:")].max()) + 1
-    plain = replace(data, extra=None)
+    # Splines take many columns: on a large table a part of the rows places and scales them.
+    few = replace(data, extra=None).take(spaced(len(data.y), BASIS_ROWS))
+    whole = replace(data, extra=None)
     frames: dict[str, Frame] = {}
     seen: set[bytes] = set()
     for name, splined in plans.items():
         if splined.tobytes() in seen:
             continue
         seen.add(splined.tobytes())
-        basis = fit_basis(plain.content, splined, data.weights)
+        rows = few if splined.any() else whole
+        basis = fit_basis(rows.content, splined, rows.weights)
         frames[name] = Frame(name, basis, gate, effect, n_levels, centre, scale)
     if n_x:
         basis = fit_basis(data.content, np.zeros(n_p + n_e + n_x, bool), data.weights)

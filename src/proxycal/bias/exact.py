@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.bias.clusters import with_bias, without_bias
-from proxycal.bias.designs import Data, Frame, Spec, candidate_frames, canonical_order, pieces
+from proxycal.bias.designs import (
+    BASIS_ROWS,
+    Data,
+    Frame,
+    Spec,
+    candidate_frames,
+    canonical_order,
+    pieces,
+    spaced,
+)
 from proxycal.bias.em import Rules, run, total
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import Sandwich, information, newton, sandwich
@@ -32,6 +41,7 @@ from proxycal.bias.race import (
     race,
     race_by_level,
 )
+from proxycal.bias.starts import has_spike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +51,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RACE_ROWS = 1500
-FEATURE_ROWS = 20_000
 MAX_LEVELS = 8
-# A model this far (in BIC) from the other side after EM will not catch up in the last steps.
-HOPELESS = 15.0
+# A model this far (in BIC) behind the other side, or the best of its own, will not catch up any more.
+HOPELESS, BEHIND = 15.0, 5.0
+JUDGE_ROWS = 20_000
+# BIC by which a curve in content has to win to run alone.
+PLAIN_CURVE = 50.0
 # A refit starts at the answer: this many accelerated steps settle it, on at most this many cells at a time.
 REFIT_STEPS, REFIT_CELLS = 24, 4_000_000
 
@@ -145,9 +157,9 @@ def _run_race(
     scouts = one_component(True, linear.rows(bias_sample), proxies)
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
-    chosen = features or _choose_features(frames, scout, null_side, bias_side, data)
+    chosen = [features] if features else _choose_features(frames, scout, null_side, bias_side, data)
     runners = []
-    for name in dict.fromkeys(["linear", chosen]):
+    for name in chosen:
         frame = frames[name]
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
@@ -169,13 +181,20 @@ def _run_race(
 
 def _choose_features(
     frames: dict[str, Frame], scout: Entrant, null_side: Side, bias_side: Side, data: Data
-) -> str:
-    """Linear or splined content, judged on many more rows than the race: curves show only in numbers."""
-    index = np.arange(len(data.y))[:: max(1, len(data.y) // FEATURE_ROWS)]
+) -> list[str]:
+    """Linear or splined content, judged on many more rows than the race: curves show only in numbers.
+
+    Linear content runs beside a curve unless the curve is plain and no atom could have bent it: the mean of
+    an outcome with many zeros is curved although its parts are not.
+    """
+    index = spaced(len(data.y), BASIS_ROWS)
     linear = frames["linear"].rows(bias_side.of(data, index))
     seen = posterior(scout.params, linear, scout.shape)
     candidates = {k: f.rows(null_side.of(data, index)) for k, f in frames.items() if k != "z_hat"}
-    return choose_features(candidates, linear.y - seen.p_biased[0] * seen.shift[0])
+    chosen, gain = choose_features(candidates, linear.y - seen.p_biased[0] * seen.shift[0])
+    if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
+        return [chosen]
+    return list(dict.fromkeys(["linear", chosen]))
 
 
 def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -> tuple[Side, Side]:
@@ -200,14 +219,25 @@ def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tupl
     """The best model of each side after fitting the leaders to all rows.
 
     A bias that leads must also beat itself without its gate: "two humps, but E does not say who is on which".
+    On a very large table the leaders meet on a part of the rows first, and the last ones on all of them.
     """
-    nulls = [_polish(r, data, floor) for r in _leaders(runners, False, whole)]
-    bar = min(r.bic for r in nulls)
-    biases = [_polish(r, data, floor, bar) for r in _leaders(runners, True, whole)]
-    bias = min(biases, key=lambda r: r.bic)
-    if bias.bic < bar:
-        nulls.append(_polish(_ungated(bias), data, floor))
-    return bias, min(nulls, key=lambda r: r.bic)
+    part = data.take(spaced(len(data.y), JUDGE_ROWS)) if len(data.y) > 2 * JUDGE_ROWS else data
+    null = _best(_leaders(runners, False, whole), part, floor)
+    bias = _best(_leaders(runners, True, whole), part, floor, null.bic)
+    if bias.bic < null.bic:
+        null = min(null, _polish(_ungated(bias), part, floor), key=lambda r: r.bic)
+    if part is data:
+        return bias, null
+    return _polish(bias, data, floor), _polish(null, data, floor)
+
+
+def _best(leaders: list[Runner], data: Data, floor: float, rival: float = np.inf) -> Runner:
+    """The best of a side; whoever is behind the best so far, or the rival, is not carried to its maximum."""
+    best = _polish(leaders[0], data, floor, rival + HOPELESS)
+    for runner in leaders[1:]:
+        other = _polish(runner, data, floor, min(best.bic + BEHIND, rival + HOPELESS))
+        best = min(best, other, key=lambda r: r.bic)
+    return best
 
 
 def _leaders(runners: list[Runner], claims: bool, whole: bool) -> list[Runner]:
@@ -235,7 +265,7 @@ def _ungated(runner: Runner) -> Runner:
 def _polish(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
     """One model fitted to all rows: EM to the neighbourhood of the maximum, Newton steps to the maximum.
 
-    A model that is hopelessly above `bar` after EM is left there: its size is shown, but claims nothing.
+    A model that is still above `bar` after EM is left there: its size is shown, but claims nothing.
     """
     e, chunks = runner.entrant, runner.frame.chunks(runner.side.of(data))
     rules = Rules.of([e.shape], chunks[0].X.shape[1], floor_of(e.shape, floor))
@@ -249,7 +279,7 @@ def _polish(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Ru
 
     params = run(e.params, chunks, rules, max_steps=45, tol=1e-3).params
     near = result(params, False)
-    if near.bic > bar + HOPELESS:
+    if near.bic > bar:
         return near
     for steps in (0, 150, 600):
         if steps:

@@ -104,7 +104,7 @@ def race_by_level(
     return found
 
 
-def choose_features(candidates: dict[str, Rows], unshifted: Array) -> str:
+def choose_features(candidates: dict[str, Rows], unshifted: Array) -> tuple[str, float]:
     """The content features with the best BIC, given the outcome as it is or without the linear model's bias.
 
     The second look matters because a large bias hides any curve in the residual it inflates.
@@ -114,7 +114,8 @@ def choose_features(candidates: dict[str, Rows], unshifted: Array) -> str:
     for name, rows in candidates.items():
         gains = [_least_squares_bic(linear, y) - _least_squares_bic(rows, y) for y in (linear.y, unshifted)]
         gain[name] = max(gains)
-    return max(gain, key=lambda name: gain[name])
+    best = max(gain, key=lambda name: gain[name])
+    return best, gain[best]
 
 
 def _least_squares_bic(rows: Rows, y: Array) -> float:

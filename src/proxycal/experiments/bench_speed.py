@@ -1,0 +1,199 @@
+"""What a fit costs, as ratios within one run: to the paper's method, R's flexmix, and a tenth of the rows.
+
+Seconds are CPU seconds of one process on one thread. Each large fit has a process of its own, so that its
+peak memory is its own too.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from proxycal.bias.designs import Data, candidate_frames
+from proxycal.bias.em import Rules
+from proxycal.bias.information import newton
+from proxycal.bias.mixture import Shape
+from proxycal.bias.race import FLOOR, Guess, compete
+from proxycal.bias.starts import guesses_of_bias
+from proxycal.experiments.bench import Page, Part, number
+from proxycal.model import ProxyCalibrator
+from proxycal.simulation import Simulation, simulate
+from proxycal.table.encode import Encoder
+
+ALPHA = 1.0
+
+
+def page(quick: bool) -> Page:
+    """All ratios, measured now."""
+    n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
+    rows = [
+        _against_paper(n),
+        *_against_flexmix(n, seeds=range(2 if quick else 5)),
+        *_growth(large // 10, large),
+    ]
+    made = pd.DataFrame(rows)
+    shown = [
+        {
+            "what": row["what"],
+            "ours": f"{number(row['ours'], 3)} s"
+            if row["unit"] == "s"
+            else f"{row['ours']:.3g} {row['unit']}",
+            "other": row["other_text"],
+            "ratio": number(row["ratio"], 3),
+            "to reach": row["to_reach"],
+            "note": row["note"],
+        }
+        for row in rows
+    ]
+    return Page("Speed", (Part("Ratios within one run", shown),), made)
+
+
+def _row(
+    what: str, ours: float, other: float, to_reach: str, note: str = "", unit: str = "s"
+) -> dict[str, Any]:
+    return {
+        "what": what,
+        "ours": ours,
+        "other": other,
+        "ratio": ours / other if other else np.nan,
+        "to_reach": to_reach,
+        "unit": unit,
+        "other_text": f"{number(other, 3)} {unit}" if np.isfinite(other) else "not measured",
+        "note": note,
+    }
+
+
+def _cpu(call: Any) -> tuple[float, Any]:
+    with threadpool_limits(1):
+        start = time.process_time()
+        made = call()
+        return time.process_time() - start, made
+
+
+def _sample(n: int, seed: int) -> Simulation:
+    return simulate(n=n, d_z=5, alpha=ALPHA, random_state=seed)
+
+
+def _against_paper(n: int) -> dict[str, Any]:
+    sim = _sample(n, 0)
+    exact, _ = _cpu(lambda: ProxyCalibrator(sim.roles).fit(sim.table))
+    paper, _ = _cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
+    what = f"exact fit, whole race and interval, n = {n:,}, against one paper fit"
+    return _row(what, exact, paper, "<= 0.1")
+
+
+def _against_flexmix(n: int, seeds: range) -> list[dict[str, Any]]:
+    """One component, no interval, the same file for both."""
+    what = f"one component, no interval, n = {n:,}, against R's flexmix"
+    rscript = shutil.which("Rscript")
+    ours, theirs = [], []
+    for seed in seeds:
+        sim = _sample(n, seed)
+        ours.append(_single(sim))
+        if rscript is not None:
+            theirs.append(_flexmix(rscript, sim.table))
+    seconds, errors = float(np.mean([s for s, _ in ours])), _rms([a for _, a in ours])
+    if not theirs or None in theirs:
+        return [_row(what, seconds, np.nan, "<= 0.333", "Rscript with flexmix is not installed here")]
+    found = [one for one in theirs if one is not None]
+    other, other_errors = np.mean([s for s, _ in found]), _rms([a for _, a in found])
+    note = f"RMSE of alpha {errors:.4f}, flexmix {other_errors:.4f}, over {len(found)} files"
+    return [_row(what, seconds, float(other), "<= 0.333", note)]
+
+
+def _single(sim: Simulation) -> tuple[float, float]:
+    """CPU seconds and alpha of the gated shift with one component, from arrays to the maximum."""
+    arrays = Encoder.fit(sim.table, sim.roles).transform(sim.table)
+    assert arrays.y is not None
+    y = arrays.y
+    curved = np.zeros(arrays.P.shape[1] + arrays.E.shape[1], dtype=bool)
+
+    def fit() -> float:
+        data = Data(y, arrays.P, arrays.E, arrays.weights, curved)
+        frame = candidate_frames(data, "constant")["linear"]
+        rows = frame.rows(data)
+        guesses: list[Guess] = [
+            (tau, None) for tau in guesses_of_bias(rows, rows.X[:, : 1 + arrays.P.shape[1]])[1:4:2]
+        ]
+        found = compete([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
+        params, _ = newton(found.params, [rows], Rules.of([found.shape], rows.X.shape[1], FLOOR))
+        return abs(float(params.a[0, 0])) * frame.scale
+
+    return _cpu(fit)
+
+
+def _flexmix(rscript: str, table: pd.DataFrame) -> tuple[float, float] | None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        table.to_csv(path, index=False)
+        with as_file(files("proxycal.experiments") / "data" / "flexmix.R") as script:
+            done = subprocess.run(
+                [rscript, str(script), str(path)], capture_output=True, text=True, check=False
+            )
+    if done.returncode:
+        return None
+    seconds, alpha = (float(value) for value in done.stdout.split()[:2])
+    return seconds, alpha
+
+
+def _rms(alphas: list[float]) -> float:
+    return float(np.sqrt(np.mean((np.array(alphas) - ALPHA) ** 2)))
+
+
+def _growth(small: int, large: int) -> list[dict[str, Any]]:
+    """CPU per row and peak memory of the default fit, 20 columns, each in its own process."""
+    low, high = _in_process(small), _in_process(large)
+    per_row = _row(
+        f"microseconds per row at {large:,} rows, against {small:,}",
+        1e6 * high["seconds"] / large,
+        1e6 * low["seconds"] / small,
+        "<= 1.5",
+        f"alpha {high['alpha']:.4f} for {ALPHA:g}",
+        unit="us",
+    )
+    gib = 2.0**30
+    memory = _row(
+        f"peak memory at {large:,} rows x 20 columns, against 4 GiB",
+        high["peak"] / gib,
+        4.0,
+        "<= 1",
+        f"the table itself is {large * 20 * 8 / gib:.2f} GiB",
+        unit="GiB",
+    )
+    return [per_row, memory]
+
+
+def _in_process(n: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "proxycal.experiments.bench_speed", str(n)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def _fit_alone(n: int) -> dict[str, float]:
+    sim = simulate(n=n, d_z=5, d_e=14, n_proxies=5, alpha=ALPHA, random_state=0)
+    table, roles = sim.table, sim.roles
+    del sim
+    seconds, model = _cpu(lambda: ProxyCalibrator(roles).fit(table))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    return {"seconds": seconds, "alpha": model.alpha_, "peak": peak}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_fit_alone(int(sys.argv[1]))) + "\n")
