@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -67,6 +67,20 @@ class Arrays:
     def n(self) -> int:
         """Number of rows."""
         return len(self.P)
+
+    def take(self, rows: NDArray[np.intp]) -> Arrays:
+        """Some of the rows, by position, as if only they had been asked about."""
+        return replace(
+            self,
+            y=None if self.y is None else self.y[rows],
+            P=self.P[rows],
+            E=self.E[rows],
+            weights=self.weights[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+            truth=None if self.truth is None else self.truth[rows],
+            kept=np.ones(len(rows), dtype=bool),
+            levels={name: codes[rows] for name, codes in self.levels.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
