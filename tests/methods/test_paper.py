@@ -17,8 +17,9 @@ from proxycal.config import PaperSettings, Settings
 from proxycal.content.config import ContentConfig
 from proxycal.errors import ProxycalWarning, UnavailableError
 from proxycal.methods.fit import Estimate
-from proxycal.methods.paper import PaperFit, _bias_config, _content_config, fit_paper, hold_out
+from proxycal.methods.paper import PaperFit, _bias_config, _content_config, fit_paper
 from proxycal.methods.paper_findings import Evidence, findings, verdict
+from proxycal.methods.parts import hold_out
 from proxycal.store import RUN_FILES
 from proxycal.table.encode import Encoder
 

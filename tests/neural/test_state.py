@@ -4,7 +4,8 @@ import torch
 
 from proxycal.errors import StoreError
 from proxycal.neural.nets import Mlp, draw_parameters
-from proxycal.neural.state import frozen, pack, state_of, unpack
+from proxycal.neural.packing import pack, unpack
+from proxycal.neural.state import frozen, state_of
 from proxycal.neural.train import generators_for
 
 

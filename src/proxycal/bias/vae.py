@@ -18,7 +18,8 @@ from proxycal.neural.gaussian import (
     sample,
 )
 from proxycal.neural.nets import PRECISION, Mlp, draw_parameters
-from proxycal.neural.state import frozen, one_model, pack, state_of, unpack
+from proxycal.neural.packing import pack, unpack
+from proxycal.neural.state import frozen, one_model, state_of
 from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:

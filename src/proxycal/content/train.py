@@ -11,7 +11,8 @@ import torch
 from proxycal.content.vae import ContentVae
 from proxycal.neural.batches import ROWS_AT_ONCE, as_positions, groups_of_equal_steps, model_axis
 from proxycal.neural.nets import PRECISION, draw_parameters
-from proxycal.neural.state import frozen, one_model, pack, state_of, unpack
+from proxycal.neural.packing import pack, unpack
+from proxycal.neural.state import frozen, one_model, state_of
 from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ class ContentFit:
                 mean, _ = vae.posterior(one_model(P[rows]), one_model(E[rows]))
                 z_hat[rows] = mean[0].T.numpy()
         return z_hat
+
+    def reconstruct(self, z_hat: np.ndarray) -> np.ndarray:
+        """Mean of p(P | z), standardised: z_hat (n, d_z) -> (n, p) float64."""
+        vae = ContentVae(self.config, 1, self.n_proxies, self.n_environment)
+        frozen(vae, self.state)
+        P = np.empty((len(z_hat), self.n_proxies))
+        with one_thread(), torch.no_grad():
+            for begin in range(0, len(z_hat), ROWS_AT_ONCE):
+                rows = slice(begin, begin + ROWS_AT_ONCE)
+                P[rows] = vae.decoder(one_model(z_hat[rows]))[0].T.numpy()
+        return P
 
     @property
     def active(self) -> np.ndarray:

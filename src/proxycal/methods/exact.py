@@ -27,7 +27,8 @@ from proxycal.errors import SettingsError, TableError
 from proxycal.methods.evidence import Evidence, collect, findings, verdict
 from proxycal.methods.fit import Effects, Estimate, Prediction
 from proxycal.methods.latent_content import choose_content, is_curved
-from proxycal.methods.parts import controls_from, controls_tensors, outcome_of, pack, unpack
+from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.neural.packing import pack, unpack
 
 if TYPE_CHECKING:
     from proxycal.config import Settings

@@ -26,10 +26,13 @@ from proxycal.effect.match import Controls, Matches, MatchFit, match_effect, mat
 from proxycal.errors import TableError, UnavailableError
 from proxycal.methods.fit import Effects, Estimate, Prediction
 from proxycal.methods.paper_findings import Evidence, findings, verdict
-from proxycal.methods.parts import controls_from, controls_tensors, outcome_of, pack, unpack
+from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
 from proxycal.neural.config import VaeConfig
+from proxycal.neural.packing import pack, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxycal.config import PaperSettings, Settings
     from proxycal.finding import Finding
     from proxycal.table.encode import Arrays
@@ -173,26 +176,54 @@ class PaperFit:
 
 def fit_paper(arrays: Arrays, settings: Settings) -> PaperFit:
     """Fit both stages, cut the groups on validation rows, match, and cross-check with the moments."""
+    return fit_paper_together([arrays], [np.arange(arrays.n)], settings)[0]
+
+
+def fit_paper_together(
+    parts: Sequence[Arrays], rows: Sequence[np.ndarray], settings: Settings
+) -> list[PaperFit]:
+    """One fit per fold, the networks of all folds trained as one batched model.
+
+    parts : the same rows of one table, encoded for each fold; rows : the positions that each fold is fitted
+    on. No fold sees another's rows: the answer is that of `fit_paper` on each fold alone, up to rounding.
+    """
     if settings.effect != "constant":
         raise UnavailableError(
             f"effect='{settings.effect}' is not available with method='paper': use effect='constant', or "
             "compare the local effects of effects() between groups"
         )
+    asked, first = settings.paper, parts[0]
+    sign = 1.0 if settings.direction == "over" else -1.0
+    y, w = sign * outcome_of(first), first.weights
+    seeds = np.random.SeedSequence(settings.random_state).generate_state(3).tolist()
+    held = [
+        hold_out(len(own), asked.validation, seeds[0], None if first.cluster is None else first.cluster[own])
+        for own in rows
+    ]
+    train = [own[kept] for own, (kept, _) in zip(rows, held, strict=True)]
+    validation = [own[out] for own, (_, out) in zip(rows, held, strict=True)]
+    P, E = (np.stack([getattr(part, name) for part in parts]) for name in ("P", "E"))
+    names = (*first.proxy_names, *first.environment_names)
+    content = fit_content(P, E, w, train, validation, _content_config(asked), seeds[1], names=names)
+    z = np.stack([one.encode(part.P, part.E) for one, part in zip(content, parts, strict=True)])
+    bias = fit_bias_vae(
+        y, z, E, w, train, validation, _bias_config(asked), seeds[2], names=first.environment_names
+    )
+    return [
+        _finish(part.take(own), settings, stage_1, stage_2, out)
+        for part, own, stage_1, stage_2, (_, out) in zip(parts, rows, content, bias, held, strict=True)
+    ]
+
+
+def _finish(
+    arrays: Arrays, settings: Settings, content: ContentFit, bias: BiasVaeFit, validation: np.ndarray
+) -> PaperFit:
+    """Cut the groups on validation rows, match, and cross-check with the moments."""
     asked, E, w = settings.paper, arrays.E, arrays.weights
     sign = 1.0 if settings.direction == "over" else -1.0
     y = sign * outcome_of(arrays)
-    seeds = np.random.SeedSequence(settings.random_state).generate_state(3).tolist()
-    train, validation = hold_out(arrays.n, asked.validation, seeds[0], arrays.cluster)
-    names = (*arrays.proxy_names, *arrays.environment_names)
-    content = fit_content(
-        arrays.P, E, w, [train], [validation], _content_config(asked), seeds[1], names=names
-    )[0]  # fmt: skip
     z = content.encode(arrays.P, E)
-    bias = fit_bias_vae(
-        y, z, E, w, [train], [validation], _bias_config(asked), seeds[2], names=arrays.environment_names
-    )[0]
     a = bias.score(y, z, E)
-
     rule, matched = _grouped_and_matched(arrays, y, z[:, _matched_on(content)], a, validation, asked)
     moments = fit_moments(y, arrays.P, E, w, arrays.cluster, direction="over", level=settings.level)
     return PaperFit(
@@ -218,32 +249,6 @@ def fit_paper(arrays: Arrays, settings: Settings) -> PaperFit:
             stopped=(content.stopped, bias.stopped),
         ),
     )
-
-
-def hold_out(
-    n: int, share: float, seed: int, cluster: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Training and validation rows, as sorted positions; whole clusters stay together.
-
-    About `share` of the rows are held out, but at least ten (the groups are cut on them) and at most half.
-
-    >>> train, validation = hold_out(90, 1 / 9, seed=0)
-    >>> len(train), len(validation)
-    (80, 10)
-    """
-    rng = np.random.default_rng(seed)
-    units = np.arange(n) if cluster is None or len(np.unique(cluster)) < 2 else cluster
-    code = np.unique(units, return_inverse=True)[1]
-    sizes = np.bincount(code)
-    wanted = min(max(round(share * n), 10), n // 2)
-    taken, rows = [], 0
-    for unit in rng.permutation(len(sizes)).tolist():
-        if rows < wanted and rows + sizes[unit] <= n // 2:
-            taken.append(unit)
-            rows += sizes[unit]
-    # Where every cluster holds more than half of the rows that are left, the smallest one has to do.
-    held = np.isin(code, taken or [int(np.argmin(sizes))])
-    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def _grouped_and_matched(

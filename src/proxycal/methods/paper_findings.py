@@ -7,14 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.finding import Finding
+from proxycal.methods.crosschecks import agreement, first_stage
 
 if TYPE_CHECKING:
     from proxycal.methods.fit import Estimate
-
-# Below this first-stage F, moments through the environment mislead (Staiger and Stock).
-WEAK_F = 10.0
-# Two independent estimates differ by more than this many standard errors in one of 370 agreeing cases.
-APART = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +68,8 @@ def findings(evidence: Evidence, match: Estimate, moments: Estimate) -> tuple[Fi
         _groups(evidence),
         _interval(match),
         _content(evidence),
-        _agreement(match, moments),
-        _first_stage(evidence),
+        agreement(match, moments, "agreement"),
+        first_stage(evidence.first_stage_f),
         _training(evidence),
     )
 
@@ -152,54 +148,6 @@ def _content(evidence: Evidence) -> Finding:
         ok=active > 0,
         topic="content",
         value=float(active),
-    )
-
-
-def _agreement(match: Estimate, moments: Estimate) -> Finding:
-    question = "Do matching and moments agree?"
-    if not (math.isfinite(moments.alpha) and math.isfinite(moments.se) and math.isfinite(match.se)):
-        return Finding(
-            question,
-            statistic="no second estimate",
-            reading=f"The moments gave no answer. {moments.note}".strip(),
-            remedy="Nothing to do; there is no cross-check.",
-            ok=True,
-            topic="agreement",
-        )
-    error = math.hypot(match.se, moments.se)
-    apart = abs(match.alpha - moments.alpha) / error if error > 0 else math.inf
-    ok = apart <= APART
-    return Finding(
-        question,
-        statistic=f"{match.alpha:.4g} against {moments.alpha:.4g}, {apart:.1f} standard errors apart",
-        reading=(
-            "Two estimates that rest on different assumptions agree."
-            if ok
-            else "Two estimates that rest on different assumptions disagree: at least one assumption fails."
-        ),
-        remedy="Nothing to do." if ok else "Do not act on either; use method='exact' and check the proxies.",
-        ok=ok,
-        topic="agreement",
-        value=apart if math.isfinite(apart) else None,
-    )
-
-
-def _first_stage(evidence: Evidence) -> Finding:
-    f = evidence.first_stage_f
-    known = math.isfinite(f)
-    ok = known and f >= WEAK_F
-    return Finding(
-        question="Does the environment move the bias?",
-        statistic=f"first-stage F {f:.1f}" if known else "first-stage F unknown",
-        reading=(
-            "The environment shifts the outcome beyond its content."
-            if ok
-            else "The environment hardly shifts the outcome beyond its content, so the moments are weak."
-        ),
-        remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",
-        ok=ok,
-        topic="first-stage",
-        value=f if known else None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.effect.match import Controls, Whitening
-from proxycal.errors import StoreError, TableError
+from proxycal.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,23 +15,6 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 _CONTROLS = ("z", "mean_y", "weight", "rows", "position", "slope")
-
-
-def pack(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """{"net": {"w": x}} -> {"net/w": x}."""
-    return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
-
-
-def unpack(tensors: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
-    """The arrays of one part, by their own names; none at all is a damaged file."""
-    arrays = {
-        name.removeprefix(f"{part}/"): value for name, value in tensors.items() if name.startswith(f"{part}/")
-    }
-    if not arrays:
-        raise StoreError(
-            f"The stored tensors hold no part {part!r}: the file is incomplete. Refit or restore it."
-        )
-    return arrays
 
 
 def controls_tensors(controls: Controls) -> dict[str, np.ndarray]:

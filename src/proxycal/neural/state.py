@@ -39,23 +39,6 @@ def frozen(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
     module.train(False)
 
 
-def pack(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """{"net": {"w": x}} -> {"net/w": x}."""
-    return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
-
-
-def unpack(tensors: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
-    """The arrays of one part, by their own names; none at all is a damaged file."""
-    arrays = {
-        name.removeprefix(f"{part}/"): value for name, value in tensors.items() if name.startswith(f"{part}/")
-    }
-    if not arrays:
-        raise StoreError(
-            f"The stored tensors hold no part {part!r}: the file is incomplete. Refit or restore it."
-        )
-    return arrays
-
-
 def one_model(x: np.ndarray) -> torch.Tensor:
     """Rows-by-columns (n, c) as (1, c, n), the layout of one model."""
     return torch.as_tensor(x, dtype=PRECISION).T.contiguous()[None]
