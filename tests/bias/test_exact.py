@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from proxycal.bias import designs
+from proxycal.bias import designs, exact
 from proxycal.bias.designs import Data, candidate_frames, canonical_order
 from proxycal.bias.exact import content_mean, fit_exact, orient, refit_shifts
 from proxycal.bias.mixture import Rows, Shape, posterior
@@ -234,6 +234,13 @@ def test_a_race_on_a_sample_ends_on_all_rows(world, found):
         assert sampled.n_race == 200
         assert_same(found, replace(sampled, gain=found.gain), 1e-6)
     assert sampled.gain > 0.0
+
+
+@pytest.mark.xfail(strict=True, raises=ValueError, reason="a side's offset is as long as the whole table")
+def test_leaders_that_meet_on_a_part_end_on_all_rows(world, found, monkeypatch):
+    monkeypatch.setattr(exact, "JUDGE_ROWS", 150)
+    met = fit_exact(data_of(world), max_j=1, race_rows=200)
+    assert_same(found, replace(met, gain=found.gain), 1e-6)
 
 
 def test_swapped_labels_are_turned_back(world, found):

@@ -262,6 +262,10 @@ def test_truth_is_read_by_fit_alone(checked):
     pd.testing.assert_frame_equal(
         told.calibrate(table.drop(columns="checked")), told.calibrate(table), check_exact=True
     )
+    arrays = told.encoder_.transform(table)
+    assert arrays.truth is not None
+    with_truth, without = (told.fit_.predict(a) for a in (arrays, replace(arrays, truth=None)))
+    np.testing.assert_array_equal(with_truth.p_biased, without.p_biased)
 
 
 @pytest.mark.xfail(strict=True, reason="where rows are validated, models without a bias do not see their gap")
