@@ -123,14 +123,14 @@ def judge(answer: Answer, fold: Fold, truth: Truth) -> dict[str, float]:
     made = {
         "alpha": answer.alpha,
         "alpha_error": abs(answer.alpha - truth.alpha),
-        "rmse_y_uncalibrated": metrics.rmse(_outcome(fold)[out], truth.y_true[out]),
+        "rmse_y_uncalibrated": metrics.rmse(outcome_of(fold)[out], truth.y_true[out]),
     }
     if answer.p_biased is not None:
         made |= metrics.of_who(truth.a[out], answer.p_biased[out])
     if answer.y_cal is not None:
         made["rmse_y_cal"] = metrics.rmse(answer.y_cal[out], truth.y_true[out])
     if answer.y_fit is not None:
-        made["rmse_y_obs"] = metrics.rmse(answer.y_fit[out], _outcome(fold)[out])
+        made["rmse_y_obs"] = metrics.rmse(answer.y_fit[out], outcome_of(fold)[out])
     if answer.P_fit is not None:
         made["rmse_proxies"] = metrics.rmse(answer.P_fit[out], fold.arrays.P[out])
     if answer.z is not None and truth.z is not None:
@@ -211,7 +211,8 @@ def with_latents(settings: Settings, d_z: int) -> Settings:
     return replace(settings, paper=replace(settings.paper, d_z=d_z))
 
 
-def _outcome(fold: Fold) -> np.ndarray:
+def outcome_of(fold: Fold) -> np.ndarray:
+    """The outcome of all rows of a fold, (n,)."""
     y = fold.arrays.y
     if y is None:
         raise SettingsError("a fold needs the outcome: encode the table with it")
