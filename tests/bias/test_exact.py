@@ -113,6 +113,17 @@ def test_a_size_linear_in_the_environment():
     assert np.sqrt(np.diag(cov)).max() < 0.3 * world.residual_sd
 
 
+def test_a_second_atom_that_the_environment_does_not_drive_is_no_bias():
+    # No shape without a shift has two atoms that move together, so only the same shift without a gate objects.
+    world = draw_world("zero-inflated", 500, 0.0, seed=0)
+    moved = np.random.default_rng(7).random(500) < 0.4
+    found = fit_exact(data_of(replace(world, y=world.y_true + 3.0 * world.residual_sd * moved)), max_j=2)
+    assert found.gain < 0.0
+    assert found.null.shape.shift
+    assert not found.null.shape.claims_bias
+    assert found.shift[0] == pytest.approx(3.0 * world.residual_sd, rel=0.01)
+
+
 def test_clusters_are_not_mistaken_for_a_bias_nor_hide_one():
     for alpha_sd in (0.0, 3.0):
         world = draw_world("clusters", 600, alpha_sd, seed=3)
