@@ -114,7 +114,7 @@ def test_a_size_linear_in_the_environment():
 
 
 def test_a_second_atom_that_the_environment_does_not_drive_is_no_bias():
-    # No shape without a shift has two atoms that move together, so only the same shift without a gate objects.
+    # No shape without a shift has two atoms that move together: only the same shift without a gate objects.
     world = draw_world("zero-inflated", 500, 0.0, seed=0)
     moved = np.random.default_rng(7).random(500) < 0.4
     found = fit_exact(data_of(replace(world, y=world.y_true + 3.0 * world.residual_sd * moved)), max_j=2)
