@@ -258,8 +258,9 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
     [
         ["refute", "run", "--kind", "null"],
         ["power", "table.csv", *ROLES],
-        ["experiment", "synthetic", "--quick", "--out", "dir"],
-        ["bench", "speed", "--quick"],
+        ["experiment", "case-study", "--out", "dir"],
+        ["experiment", "nhanes", "--quick"],
+        ["bench", "scale", "--quick"],
         ["app", "--port", "8000"],
         ["report", "run", "--pdf"],
     ],
