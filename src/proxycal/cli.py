@@ -16,6 +16,7 @@ import typer
 
 from proxycal import console
 from proxycal.cli_bench import bench
+from proxycal.cli_experiment import experiment
 from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableError, UnavailableError
 
 if TYPE_CHECKING:
@@ -290,21 +291,7 @@ def simulate(
         console.say_next(console.fit_command(out, sim.roles, direction))
 
 
-@app.command()
-def experiment(
-    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, case-study or nhanes.")],
-    out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few cells only.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
-    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
-    engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
-) -> None:
-    """The studies of the paper."""
-    raise UnavailableError(
-        f"experiment {study} is not available yet: use `proxycal simulate` and `proxycal fit`"
-    )
-
-
+app.command()(experiment)
 app.command()(bench)
 
 

@@ -95,10 +95,10 @@ def config(bench: Bench) -> dict[str, Any]:
     }
 
 
-def code_digest() -> str:
-    """Twelve digits that change when the code that makes a figure does."""
+def code_digest(here: Sequence[str] = _CODE_HERE) -> str:
+    """Twelve digits that change when the code that makes a figure does; `here`: files beside the rooms."""
     root = Path(str(files("proxycal")))
-    found = [path for name in (*_CODE, *_CODE_HERE) for path in _sources(root / name)]
+    found = [path for name in (*_CODE, *here) for path in _sources(root / name)]
     total = hashlib.sha256()
     for path in sorted(found):
         total.update(str(path.relative_to(root).as_posix()).encode() + b"\0" + path.read_bytes())

@@ -125,6 +125,8 @@ def judge(answer: Answer, fold: Fold, truth: Truth) -> dict[str, float]:
         "alpha_error": abs(answer.alpha - truth.alpha),
         "rmse_y_uncalibrated": metrics.rmse(outcome_of(fold)[out], truth.y_true[out]),
     }
+    if answer.verdict:
+        made["bias_found"] = float(answer.verdict == "bias found")
     if answer.p_biased is not None:
         made |= metrics.of_who(truth.a[out], answer.p_biased[out])
     if answer.y_cal is not None:

@@ -1,0 +1,43 @@
+"""`proxycal experiment`: the options, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from proxycal import console
+from proxycal.errors import StoreError
+
+if TYPE_CHECKING:
+    from proxycal.engine import Engine
+
+
+def experiment(
+    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, case-study or nhanes.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Six cells of three folds.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores if not given.")] = None,
+    engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    methods: Annotated[str, typer.Option(help="Only these: paper,exact,...", metavar="A,B")] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """The studies of the paper: its tables with our figures beside its own."""
+    import joblib
+
+    from proxycal.experiments.experiments import make, perform
+    from proxycal.experiments.sweep import How
+
+    asked = [name.strip() for name in methods.split(",") if name.strip()]
+    make(study, quick, asked)  # refuses what it does not know before anything is written
+    if out is None:
+        raise StoreError("no place for the results given: pass --out with the name of a folder")
+    workers = joblib.cpu_count() if jobs is None else jobs
+    how = How(workers, cast("Engine", engine), scheduler, resume, quiet)
+    folder = Path(out)
+    text = perform(study, quick, folder, how, asked)
+    if not quiet:
+        console.say(text, f"written: {folder / 'results.md'}")

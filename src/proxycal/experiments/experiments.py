@@ -1,0 +1,126 @@
+"""`proxycal experiment`: run what is left of a study, then write its results, tables, figures and page.
+
+DIR/run/             finished cells (see sweep.py)
+DIR/results.parquet  a row per cell, fold, method and metric; also as .csv
+DIR/summary.csv      mean and sd over folds
+DIR/tables/          the paper's tables as .csv, .md and .tex
+DIR/figures/         .png and .pdf
+DIR/results.md       all tables on one page
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from proxycal.errors import SettingsError, StoreError, UnavailableError
+from proxycal.experiments import figures, studies
+from proxycal.experiments.assumptions import assumptions
+from proxycal.experiments.bench import machine
+from proxycal.experiments.sweep import sweep
+from proxycal.experiments.tables import (
+    closeness,
+    semisynthetic_tables,
+    summarise,
+    synthetic_tables,
+    to_frame,
+    to_latex,
+    to_markdown,
+)
+from proxycal.files import write_table, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from proxycal.experiments.studies import Study
+    from proxycal.experiments.sweep import How
+    from proxycal.experiments.tables import Grid
+
+STUDIES = ("synthetic", "semisynthetic")
+LATER = ("case-study", "nhanes")
+_QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
+_READING = (
+    "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
+    "settles what it leaves open, `exact` the default method, `oracle` matching that is told who is biased. "
+    "alpha is the estimate of the fitted folds; every other metric is of rows that no fit has seen. In the "
+    "tables by n and d_z the published figure is always that of the paper's own method."
+)
+
+
+def perform(name: str, quick: bool, out: Path, how: How, methods: Sequence[str]) -> str:
+    """Run or go on with a study in `out`; returns the page."""
+    study = make(name, quick, methods)
+    folder = out / "run"
+    if quick and not how.resume and (folder / "sweep.json").exists():
+        # A quick run costs minutes, so that an earlier one is not worth a question.
+        shutil.rmtree(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    done = sweep(study.cells, studies.run_cell, folder, studies.config(study), how)
+    return write(study, studies.long_form(done), out)
+
+
+def make(name: str, quick: bool, methods: Sequence[str]) -> Study:
+    """The study of that name."""
+    if name in LATER:
+        raise UnavailableError(
+            f"experiment {name} is not available yet: use `proxycal experiment semisynthetic`, "
+            "or `proxycal fit` on your own table"
+        )
+    if name not in STUDIES:
+        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *LATER))}")
+    chosen = list(methods) or list(studies.METHODS)
+    return studies.synthetic(quick, chosen) if name == "synthetic" else studies.semisynthetic(quick, chosen)
+
+
+def write(study: Study, long: pd.DataFrame, out: Path) -> str:
+    """All files of a study from its long-form results; returns the page."""
+    for part in ("tables", "figures"):
+        (out / part).mkdir(exist_ok=True)
+    for ending in ("parquet", "csv"):
+        write_table(long, out / f"results.{ending}")
+    summary = summarise(long)
+    if summary.empty:
+        raise StoreError(f"every cell of the study failed, the first with: {long['error'].iloc[0]}")
+    write_table(summary, out / "summary.csv")
+    grids = synthetic_tables(summary) if study.name == "synthetic" else semisynthetic_tables(summary)
+    grids = [assumptions(), closeness(summary), *grids]
+    for grid in grids:
+        write_table(to_frame(grid), out / "tables" / f"{grid.name}.csv")
+        write_text(out / "tables" / f"{grid.name}.md", to_markdown(grid))
+        write_text(out / "tables" / f"{grid.name}.tex", to_latex(grid))
+    pictures = _draw(study, summary, out)
+    text = page(study, long, grids, pictures)
+    write_text(out / "results.md", text)
+    return text
+
+
+def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
+    if study.name == "synthetic":
+        named = {"synthetic": figures.synthetic_figure(summary)}
+    else:
+        named = {
+            f"semisynthetic-{name}".lower().replace(" ", "-"): figures.semisynthetic_figure(summary, name)
+            for name in dict.fromkeys(summary["dataset"])
+        }
+    for name, figure in named.items():
+        figures.save(figure, out / "figures", name)
+    return list(named)
+
+
+def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str]) -> str:
+    """The page: what was run, the tables, the figures, and the cells that failed."""
+    made = studies.config(study)
+    lines = [
+        f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
+        f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
+        f"{machine(made['code'])} torch {made['torch']}.", "", _READING, "",
+    ]  # fmt: skip
+    lines += [to_markdown(grid) for grid in grids]
+    lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]
+    failed = long[long["error"] != ""]
+    lines += ["## Cells that failed", ""] if len(failed) else []
+    lines += [f"- {row.cell}: {row.error}" for row in failed.itertuples()]
+    return "\n".join(lines).rstrip() + "\n"
