@@ -221,21 +221,24 @@ def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tupl
     A bias that leads must also beat itself without its gate: "two humps, but E does not say who is on which".
     On a very large table the leaders meet on a part of the rows first, and the last ones on all of them.
     """
-    part = data.take(spaced(len(data.y), JUDGE_ROWS)) if len(data.y) > 2 * JUDGE_ROWS else data
-    null = _best(_leaders(runners, False, whole), part, floor)
-    bias = _best(_leaders(runners, True, whole), part, floor, null.bic)
+    n = len(data.y)
+    part = spaced(n, JUDGE_ROWS) if n > 2 * JUDGE_ROWS else np.arange(n)
+    null = _best(_leaders(runners, False, whole), data, part, floor)
+    bias = _best(_leaders(runners, True, whole), data, part, floor, null.bic)
     if bias.bic < null.bic:
-        null = min(null, _polish(_ungated(bias), part, floor), key=lambda r: r.bic)
-    if part is data:
+        null = min(null, _polish(_ungated(bias), data, part, floor), key=lambda r: r.bic)
+    if len(part) == n:
         return bias, null
-    return _polish(bias, data, floor), _polish(null, data, floor)
+    return _polish(bias, data, np.arange(n), floor), _polish(null, data, np.arange(n), floor)
 
 
-def _best(leaders: list[Runner], data: Data, floor: float, rival: float = np.inf) -> Runner:
+def _best(
+    leaders: list[Runner], data: Data, part: NDArray[np.intp], floor: float, rival: float = np.inf
+) -> Runner:
     """The best of a side; whoever is behind the best so far, or the rival, is not carried to its maximum."""
-    best = _polish(leaders[0], data, floor, rival + HOPELESS)
+    best = _polish(leaders[0], data, part, floor, rival + HOPELESS)
     for runner in leaders[1:]:
-        other = _polish(runner, data, floor, min(best.bic + BEHIND, rival + HOPELESS))
+        other = _polish(runner, data, part, floor, min(best.bic + BEHIND, rival + HOPELESS))
         best = min(best, other, key=lambda r: r.bic)
     return best
 
@@ -262,14 +265,15 @@ def _ungated(runner: Runner) -> Runner:
     return replace(runner, entrant=replace(e, shape=shape, params=replace(e.params, gamma=gamma)))
 
 
-def _polish(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
-    """One model fitted to all rows: EM to the neighbourhood of the maximum, Newton steps to the maximum.
+def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, bar: float = np.inf) -> Runner:
+    """One model fitted to a part of the rows, or all: EM to the neighbourhood of the maximum, Newton to it.
 
     A model that is still above `bar` after EM is left there: its size is shown, but claims nothing.
     """
-    e, chunks = runner.entrant, runner.frame.chunks(runner.side.of(data))
+    seen = runner.side.of(data, part)
+    e, chunks = runner.entrant, runner.frame.chunks(seen)
     rules = Rules.of([e.shape], chunks[0].X.shape[1], floor_of(e.shape, floor))
-    n = float(data.weights.sum())
+    n = float(seen.weights.sum())
 
     def result(params: Params, converged: bool) -> Runner:
         sums = total(params, chunks, e.shape)
