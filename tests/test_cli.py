@@ -256,8 +256,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
 @pytest.mark.parametrize(
     "args",
     [
-        ["refute", "run", "--kind", "null"],
-        ["power", "table.csv", *ROLES],
         ["experiment", "case-study", "--out", "dir"],
         ["experiment", "nhanes", "--quick"],
         ["bench", "scale", "--quick"],

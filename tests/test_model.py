@@ -18,8 +18,8 @@ import pytest
 import sklearn.exceptions
 from sklearn.base import clone
 
+from proxycal import answers, store
 from proxycal import model as model_module
-from proxycal import store
 from proxycal.config import PaperSettings, Settings
 from proxycal.errors import (
     ProxycalError,
@@ -187,8 +187,6 @@ def test_what_is_not_there_yet_says_what_to_use(monkeypatch):
         UnavailableError, match=r"method='moments' is not available yet: use .*method='paper'"
     ):
         ProxyCalibrator(ROLES, method="moments").fit(table())
-    with pytest.raises(UnavailableError, match=r"refute\('leak'\) is not available yet: read check\(\)"):
-        ProxyCalibrator(ROLES).refute("leak")
 
 
 def test_from_settings_and_back():
@@ -379,7 +377,7 @@ def test_the_report_record_survives_saving(tmp_path):
 
 
 def test_large_tables_are_shown_by_a_sample(monkeypatch):
-    monkeypatch.setattr(model_module, "_ROWS_SHOWN", 25)
+    monkeypatch.setattr(answers, "ROWS_SHOWN", 25)
     data = found().report_data()
     assert (data.n, data.n_fitted) == (25, 60)
     assert set(data.y_obs) <= set(table()["y"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,13 @@ from proxycal.table.wording import counted, rows_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from proxycal.methods.fit import Effects, Estimate, Prediction
+    from proxycal.methods.fit import Effects, Estimate, FittedMethod, Prediction
+    from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
+
+
+# Pages and pictures need no more rows than this; a run folder of a large table stays small.
+ROWS_SHOWN = 20_000
 
 
 def row_labels(frame: Any, roles: Roles) -> np.ndarray:
@@ -111,6 +117,35 @@ def fitted_rows(
         weights=weights,
         environment=environment,
     )
+
+
+def predicted(df: Any, encoder: Encoder, fitted: FittedMethod) -> tuple[Arrays, Prediction]:
+    """The rows of a table as arrays, and the fit's answer for them."""
+    arrays = encoder.transform(df, design=False)
+    made = fitted.predict(arrays)
+    if fitted.verdict != "bias found":
+        # Data that were right must not be made worse: without a finding, what was reported stands.
+        y_obs = _outcome(arrays)
+        made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
+    return arrays, made
+
+
+def rows_shown(
+    df: Any, arrays: Arrays, encoder: Encoder, fitted: FittedMethod, result: Calibration
+) -> FittedRows:
+    """The fitted rows for pages and pictures; of a large table a random part."""
+    chosen = np.arange(arrays.n)
+    if arrays.n > ROWS_SHOWN:
+        rng = np.random.default_rng(result.settings.random_state)
+        chosen = np.sort(rng.choice(arrays.n, ROWS_SHOWN, replace=False))
+    frame = to_pandas(df).iloc[np.flatnonzero(arrays.kept)[chosen]]
+    small, made = predicted(frame, encoder, fitted)
+    return fitted_rows(frame, result.roles, _outcome(small), arrays.weights[chosen], made)
+
+
+def _outcome(arrays: Arrays) -> np.ndarray:
+    assert arrays.y is not None  # transform was asked for it
+    return arrays.y
 
 
 def report_data(found: Calibration, rows: FittedRows) -> ReportData:

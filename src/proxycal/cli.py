@@ -17,6 +17,28 @@ import typer
 from proxycal import console
 from proxycal.cli_bench import bench
 from proxycal.cli_experiment import experiment
+from proxycal.cli_options import (
+    Cluster,
+    Config,
+    Direction,
+    Effect,
+    Environment,
+    Id,
+    Jobs,
+    Json,
+    Level,
+    Method,
+    Missing,
+    Outcome,
+    Proxies,
+    Quiet,
+    Run,
+    Seed,
+    Table,
+    Truth,
+    Weights,
+)
+from proxycal.cli_trust import power, refute
 from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableError, UnavailableError
 
 if TYPE_CHECKING:
@@ -33,32 +55,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
-Run = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)
-]
-Outcome = Annotated[str | None, typer.Option(help="Column that may carry the reporting bias.")]
-Proxies = Annotated[
-    list[str] | None, typer.Option(help="Columns that see the content, never the report: a,b", metavar="A,B")
-]
-Environment = Annotated[
-    list[str] | None, typer.Option(help="Columns that may drive content and bias: c,d", metavar="C,D")
-]
-Weights = Annotated[str | None, typer.Option(help="Column of observation weights.")]
-Cluster = Annotated[str | None, typer.Option(help="Column of rows that belong together.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-Truth = Annotated[str | None, typer.Option(help="Column of validated true values; never used in a fit.")]
-Direction = Annotated[str | None, typer.Option(help="over or under: which way reports are biased.")]
-Method = Annotated[str | None, typer.Option(help="exact, paper or moments.")]
-Effect = Annotated[str | None, typer.Option(help="constant, linear or by:COLUMN.")]
-Level = Annotated[float | None, typer.Option(help="Level of the intervals, such as 0.95.")]
-Missing = Annotated[str | None, typer.Option(help="raise, drop or impute rows with missing values.")]
-Seed = Annotated[int | None, typer.Option(help="Same seed, same bytes.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes to use; the answer does not depend on it.")]
-Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command()
@@ -226,29 +222,8 @@ def report(
         console.say(f"report: {target}")
 
 
-@app.command()
-def refute(
-    run: Run,
-    kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
-) -> None:
-    """Try to break a finished fit."""
-    raise UnavailableError(
-        f"refute --kind {kind} is not available yet: read the findings of `proxycal report {run}` for now"
-    )
-
-
-@app.command()
-def power(
-    table: Table,
-    outcome: Outcome = None,
-    proxies: Proxies = None,
-    environment: Environment = None,
-    alphas: Annotated[str, typer.Option(help="Sizes of bias to try.")] = "0.25,0.5,1,2,5",
-) -> None:
-    """How large a bias would have to be for this table to show it."""
-    raise UnavailableError(
-        "power is not available yet: add a bias of known size with proxycal.inject_bias and fit that table"
-    )
+app.command()(refute)
+app.command()(power)
 
 
 @app.command()

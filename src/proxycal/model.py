@@ -6,7 +6,7 @@ table -> Encoder -> Arrays -> methods/ (content, bias, effect) -> Calibration ->
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import metadata
 from platform import python_version
 from typing import TYPE_CHECKING, Any, Self
@@ -19,36 +19,38 @@ from proxycal import __version__
 from proxycal.answers import (
     calibrated_columns,
     effect_columns,
-    fitted_rows,
     gaps_text,
+    predicted,
     report_data,
     row_labels,
+    rows_shown,
     spread,
 )
 from proxycal.config import PaperSettings, Settings
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreError, UnavailableError
 from proxycal.methods.fit import Method
+from proxycal.methods.training import keep, training_from, training_state
 from proxycal.result import Calibration, FittedRows
 from proxycal.store import Run, load_run, save_run, write_text
 from proxycal.table.audit import audit
 from proxycal.table.encode import Arrays, Encoder
-from proxycal.table.frames import answer, to_pandas
+from proxycal.table.frames import answer
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
 
     from proxycal.finding import Finding
-    from proxycal.methods.fit import FittedMethod, Prediction
+    from proxycal.methods.refute import Fitted, Progress
     from proxycal.report.data import ReportData
+    from proxycal.trust import Power, Refutation
 
 _VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
-# Pages and pictures need no more rows than this; a run folder of a large table stays small.
-_ROWS_SHOWN = 20_000
 
 
 class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
@@ -58,6 +60,7 @@ class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
 METHODS = {
     "exact": Method("proxycal.methods.exact", "fit_exact_method", "ExactFit"),
     "paper": Method("proxycal.methods.paper", "fit_paper", "PaperFit"),
+    "moments": Method("proxycal.methods.moments", "fit_moments_method", "MomentsMethod"),
 }
 
 
@@ -117,18 +120,7 @@ class ProxyCalibrator(BaseEstimator):
         >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), Settings(level=0.9)).level
         0.9
         """
-        names = (
-            "method",
-            "direction",
-            "effect",
-            "level",
-            "missing",
-            "random_state",
-            "n_jobs",
-            "paper",
-            "interval",
-        )
-        return cls(roles, **{name: getattr(settings, name) for name in names})
+        return cls(roles, **{one.name: getattr(settings, one.name) for one in fields(settings)})
 
     def fit(self, df: Any) -> Self:
         """Fit a pandas or polars frame; every value that is not allowed is named here."""
@@ -152,10 +144,11 @@ class ProxyCalibrator(BaseEstimator):
             n=arrays.n,
             versions=_versions(),
         )
-        rows = _rows_shown(df, arrays, encoder, fitted, result)
+        rows = rows_shown(df, arrays, encoder, fitted, result)
         # Only now, all at once: a fit that fails leaves an earlier one as it was.
         self.encoder_, self.fit_, self.result_, self.rows_ = encoder, fitted, result, rows
         self.labels_ = row_labels(df, self.roles)[arrays.kept]
+        self.training_ = keep(arrays, settings.random_state)
         return self
 
     # --- what was found ---
@@ -203,7 +196,7 @@ class ProxyCalibrator(BaseEstimator):
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
         """
         verdict = self._fitted().verdict
-        arrays, made = _predicted(df, self.encoder_, self.fit_)
+        arrays, made = predicted(df, self.encoder_, self.fit_)
         if verdict != "bias found":
             warnings.warn(self._why_left_alone(), ProxycalWarning, stacklevel=2)
         self._warn_of_gaps(df, arrays, "y_cal, p_biased and mu")
@@ -228,7 +221,7 @@ class ProxyCalibrator(BaseEstimator):
     def latents(self, df: Any) -> Any:
         """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
         self._fitted()
-        arrays, made = _predicted(df, self.encoder_, self.fit_)
+        arrays, made = predicted(df, self.encoder_, self.fit_)
         self._warn_of_gaps(df, arrays, "z and a")
         columns = {f"z_{j + 1}": made.z[:, j] for j in range(made.z.shape[1])} | {"a": made.a}
         return answer(df, spread(columns, arrays.kept))
@@ -242,12 +235,31 @@ class ProxyCalibrator(BaseEstimator):
             return list(found.findings)
         return [*audit(df, found.roles), *self.fit_.findings]
 
-    def refute(self, kind: str = "null") -> pd.DataFrame:
-        """Not part of this release: raises and says what to read instead."""
-        raise UnavailableError(
-            f"refute({kind!r}) is not available yet: read check() and compare the rows of summary(); a fit "
-            "to proxycal.simulate(alpha=0.0) shows what the method reports where there is no bias"
-        )
+    def refute(
+        self, kind: str = "null", repetitions: int = 20, progress: Progress | None = None
+    ) -> Refutation:
+        """Try to break the fit: "null" | "placebo" | "drop-proxy" | "leak" | "seed".
+
+        The rows of the fit are changed in one way and fitted again, `n_jobs` at a time; the answer holds a
+        table of the refits, what they mean, and whether the fit survived (`ok`).
+        """
+        from proxycal.methods import refute
+
+        return refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
+
+    def power(
+        self,
+        alphas: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0),
+        repetitions: int = 20,
+        progress: Progress | None = None,
+    ) -> Power:
+        """What size of bias these rows could show: known ones are injected, on top of what was found.
+
+        alphas : sizes in sds of the bias-free outcome; no bias at all is always tried too.
+        """
+        from proxycal.methods.power import power
+
+        return power(self._question(), alphas, repetitions, progress)
 
     # --- pages and files ---
 
@@ -271,15 +283,16 @@ class ProxyCalibrator(BaseEstimator):
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
         found = self._fitted()
         values, tensors = self.fit_.state()
+        training, rows = training_state(self.training_)
         save_run(
             folder,
             Run(
                 config=found.settings.to_toml(),
                 roles=found.roles.to_dict(),
                 encoder=self.encoder_.to_dict(),
-                results=found.to_dict() | {"fit": values},
+                results=found.to_dict() | {"fit": values, "training": training},
                 versions=found.versions,
-                tensors=tensors,
+                tensors=tensors | rows,
                 labels=self.labels_,
                 rows=self.rows_.to_frame(),
                 history=self.fit_.history,
@@ -303,6 +316,14 @@ class ProxyCalibrator(BaseEstimator):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
         return self.result_
+
+    def _question(self) -> Fitted:
+        """The fit and the rows kept of it, as the trust checks take them."""
+        from proxycal.methods.refute import Fitted
+
+        found = self._fitted()
+        settings = replace(found.settings, n_jobs=self.n_jobs)
+        return Fitted.of(self.training_, settings, _method(settings.method), self.fit_, found.n)
 
     def _settings(self) -> Settings:
         return Settings(
@@ -341,6 +362,7 @@ def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
         model.encoder_ = Encoder.from_dict(run.encoder)
         model.fit_ = _method(settings.method).fitted_class().from_state(run.results["fit"], run.tensors)
         model.labels_ = run.labels
+        model.training_ = training_from(run.results["training"], run.tensors)
         model.rows_ = FittedRows.from_frame(run.rows)
         model.result_ = Calibration.from_dict(run.results, settings, roles, run.versions)
     except UnavailableError:
@@ -366,33 +388,6 @@ def _method(name: str) -> Method:
         known = " or ".join(f"method='{one}'" for one in METHODS)
         raise UnavailableError(f"method='{name}' is not available yet: use {known}")
     return METHODS[name]
-
-
-def _predicted(df: Any, encoder: Encoder, fitted: FittedMethod) -> tuple[Arrays, Prediction]:
-    arrays = encoder.transform(df, design=False)
-    made = fitted.predict(arrays)
-    if fitted.verdict != "bias found":
-        # Data that were right must not be made worse: without a finding, what was reported stands.
-        y_obs = _outcome(arrays)
-        made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
-    return arrays, made
-
-
-def _rows_shown(
-    df: Any, arrays: Arrays, encoder: Encoder, fitted: FittedMethod, result: Calibration
-) -> FittedRows:
-    chosen = np.arange(arrays.n)
-    if arrays.n > _ROWS_SHOWN:
-        rng = np.random.default_rng(result.settings.random_state)
-        chosen = np.sort(rng.choice(arrays.n, _ROWS_SHOWN, replace=False))
-    frame = to_pandas(df).iloc[np.flatnonzero(arrays.kept)[chosen]]
-    small, made = _predicted(frame, encoder, fitted)
-    return fitted_rows(frame, result.roles, _outcome(small), arrays.weights[chosen], made)
-
-
-def _outcome(arrays: Arrays) -> np.ndarray:
-    assert arrays.y is not None  # transform was asked for it
-    return arrays.y
 
 
 def _table_findings(df: Any, roles: Roles, encoder: Encoder) -> list[Finding]:
