@@ -23,21 +23,24 @@ def experiment(
     engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     methods: Annotated[str, typer.Option(help="Only these: paper,exact,...", metavar="A,B")] = "",
+    sanity: Annotated[bool, typer.Option("--sanity", help="Write sanity pages of one data set too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """The studies of the paper: its tables with our figures beside its own."""
     import joblib
 
-    from proxycal.experiments.experiments import make, perform
+    from proxycal.experiments.experiments import make, perform, write_sanity
     from proxycal.experiments.sweep import How
 
     asked = [name.strip() for name in methods.split(",") if name.strip()]
-    make(study, quick, asked)  # refuses what it does not know before anything is written
+    asked_for = make(study, quick, asked)  # refuses what it does not know before anything is written
     if out is None:
         raise StoreError("no place for the results given: pass --out with the name of a folder")
     workers = joblib.cpu_count() if jobs is None else jobs
     how = How(workers, cast("Engine", engine), scheduler, resume, quiet)
     folder = Path(out)
     text = perform(study, quick, folder, how, asked)
+    if sanity:
+        write_sanity(asked_for, folder)
     if not quiet:
         console.say(text, f"written: {folder / 'results.md'}")

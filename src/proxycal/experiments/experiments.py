@@ -17,6 +17,8 @@ from proxycal.errors import SettingsError, StoreError, UnavailableError
 from proxycal.experiments import figures, studies
 from proxycal.experiments.assumptions import assumptions
 from proxycal.experiments.bench import machine
+from proxycal.experiments.protocol import make_folds
+from proxycal.experiments.sanity import write_pages
 from proxycal.experiments.sweep import sweep
 from proxycal.experiments.tables import (
     closeness,
@@ -95,6 +97,20 @@ def write(study: Study, long: pd.DataFrame, out: Path) -> str:
     text = page(study, long, grids, pictures)
     write_text(out / "results.md", text)
     return text
+
+
+def write_sanity(study: Study, out: Path) -> list[Path]:
+    """Sanity pages of one data set (alpha = 5) with the paper's method fitted to its first fold."""
+    # Torch is loaded only where it is needed.
+    from proxycal.methods.paper import fit_paper
+
+    settings = next(cell.settings for cell in study.cells if cell.settings["alpha"] == 5)
+    made = studies.draw(settings)
+    fold = make_folds(made, int(settings["folds"]), int(settings["seed"]))[0]
+    fit = fit_paper(fold.arrays.take(fold.fitted), studies.paper_settings(settings))
+    z_hat = fit.content.encode(fold.arrays.P, fold.arrays.E)
+    named = [f"{key} {settings[key]}" for key in ("dataset", "n", "d_z", "alpha", "noise") if key in settings]
+    return write_pages(made, 5.0, out / "sanity", z_hat, fit.history, ", ".join(named))
 
 
 def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:

@@ -9,7 +9,7 @@ of held-out biased rows against the fitted unbiased ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -206,11 +206,6 @@ def _of_exact(fit: ExactFit, fold: Fold) -> Answer:
         tau=None if fit.controls is None else fit.effects(fold.arrays).tau,
         verdict=fit.verdict,
     )
-
-
-def with_latents(settings: Settings, d_z: int) -> Settings:
-    """The same settings with `d_z` content latents."""
-    return replace(settings, paper=replace(settings.paper, d_z=d_z))
 
 
 def outcome_of(fold: Fold) -> np.ndarray:

@@ -27,7 +27,6 @@ from proxycal.experiments.protocol import (
     make_folds,
     paper_answers,
     truth_of,
-    with_latents,
 )
 from proxycal.experiments.sweep import Cell
 from proxycal.simulation import inject_bias, simulate
@@ -168,20 +167,28 @@ def draw(settings: Mapping[str, Any]) -> Simulation:
 
 def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> list[Answer]:
     """The answers of a cell's method."""
-    method, seed, d_z = settings["method"], int(settings["seed"]), int(settings["d_z"])
-    network = {"epochs": 50 if settings["study"] == "synthetic" else REAL_EPOCHS, **NETWORK}
+    method, seed = settings["method"], int(settings["seed"])
     if method == "paper":
-        asked = Settings.from_dict({"method": "paper", "random_state": seed, "paper": network})
-        return paper_answers(folds, with_latents(asked, d_z))
+        return paper_answers(folds, paper_settings(settings))
     if method == "exact":
         return exact_answers(folds, Settings(random_state=seed))
     if method == "tedvae":
         from proxycal.experiments.tedvae import TedvaeConfig
 
-        return baselines.tedvae(folds, TedvaeConfig(**network), seed)
+        return baselines.tedvae(folds, TedvaeConfig(**_network(settings)), seed)
     if method == "oracle":
         return baselines.oracle(folds, truth)
     return {"proxy-only": baselines.proxy_only, "environment-only": baselines.environment_only}[method](folds)
+
+
+def paper_settings(settings: Mapping[str, Any]) -> Settings:
+    """What the paper's method is asked to do in a cell."""
+    paper = {**_network(settings), "d_z": settings["d_z"]}
+    return Settings.from_dict({"method": "paper", "random_state": settings["seed"], "paper": paper})
+
+
+def _network(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"epochs": 50 if settings["study"] == "synthetic" else REAL_EPOCHS, **NETWORK}
 
 
 def long_form(done: Iterable[Done]) -> pd.DataFrame:
