@@ -12,7 +12,8 @@ from proxycal.bias.designs import Data
 from proxycal.finding import Finding
 from proxycal.methods import evidence as module
 from proxycal.methods.crosschecks import agreement, apart, first_stage
-from proxycal.methods.evidence import Evidence, findings, reasons_for_doubt, verdict
+from proxycal.methods.evidence import Evidence, reasons_for_doubt, verdict
+from proxycal.methods.exact_findings import findings
 from proxycal.methods.fit import VERDICTS, Estimate
 
 TOPICS = (

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from proxycal.bias.designs import Data, Frame, Spec
-from proxycal.bias.exact import ExactBias, content_mean, fit_exact, refit_shifts
+from proxycal.bias.exact import ExactBias, content_mean, fit_exact
 from proxycal.bias.features import Basis
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
 from proxycal.bias.moments import fit_moments
+from proxycal.bias.refits import refit_shifts
 from proxycal.content.config import ContentConfig
 from proxycal.effect.calibrate import calibrate
 from proxycal.effect.match import Controls, MatchFit, match_effect, match_new
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.evidence import Evidence, collect, findings, verdict
+from proxycal.methods.evidence import Evidence, collect, verdict
+from proxycal.methods.exact_findings import findings
 from proxycal.methods.fit import Effects, Estimate, Prediction
 from proxycal.methods.latent_content import choose_content, is_curved
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of

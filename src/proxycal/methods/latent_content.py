@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.bias.designs import candidate_frames
-from proxycal.bias.exact import held_out_loglik
+from proxycal.bias.refits import held_out_loglik
 from proxycal.content.config import ContentConfig
 from proxycal.methods.parts import hold_out
 
