@@ -23,6 +23,8 @@ def experiment(
     engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     methods: Annotated[str, typer.Option(help="Only these: paper,exact,...", metavar="A,B")] = "",
+    ohie: Annotated[Path | None, typer.Option(help="Folder of the OHIE files.", metavar="DIR")] = None,
+    stand_in: Annotated[bool, typer.Option("--stand-in", help="A simulated table like OHIE.")] = False,
     sanity: Annotated[bool, typer.Option("--sanity", help="Write sanity pages of one data set too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -33,14 +35,15 @@ def experiment(
     from proxycal.experiments.sweep import How
 
     asked = [name.strip() for name in methods.split(",") if name.strip()]
-    asked_for = make(study, quick, asked)  # refuses what it does not know before anything is written
+    # Refuses what it does not know before anything is written.
+    made = make(study, quick, asked, None if ohie is None else str(ohie), stand_in)
     if out is None:
         raise StoreError("no place for the results given: pass --out with the name of a folder")
     workers = joblib.cpu_count() if jobs is None else jobs
     how = How(workers, cast("Engine", engine), scheduler, resume, quiet)
     folder = Path(out)
-    text = perform(study, quick, folder, how, asked)
+    text = perform(made, folder, how)
     if sanity:
-        write_sanity(asked_for, folder)
+        write_sanity(made, folder)
     if not quiet:
         console.say(text, f"written: {folder / 'results.md'}")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from proxycal.cli import main
-from proxycal.errors import SettingsError
+from proxycal.errors import SettingsError, StoreError
 from proxycal.experiments import studies
 from proxycal.experiments.experiments import make, perform, write_sanity
 from proxycal.experiments.sweep import Cell, Done, How
@@ -85,7 +85,8 @@ def outputs(folder):
 
 def test_a_study_killed_halfway_ends_like_a_whole_one(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    perform("semisynthetic", True, whole, QUIET, CHEAP)
+    study = make("semisynthetic", True, CHEAP)
+    perform(study, whole, QUIET)
     command = [
         sys.executable,
         "-m",
@@ -104,7 +105,7 @@ def test_a_study_killed_halfway_ends_like_a_whole_one(tmp_path):
     os.kill(run.pid, signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL, "it had ended before the kill"
     assert not (killed / "results.md").exists()
-    perform("semisynthetic", True, killed, replace(QUIET, resume=True), CHEAP)
+    perform(study, killed, replace(QUIET, resume=True))
     assert outputs(killed) == outputs(whole)
     assert {"results.parquet", "results.csv", "results.md", "tables/table3_semisynthetic.tex"} <= outputs(
         whole
@@ -122,6 +123,18 @@ def test_sanity_pages_stand_beside_a_study_on_request(tmp_path, monkeypatch):
     ]
 
 
+def test_a_stand_in_is_called_one_in_every_table(tmp_path):
+    page = perform(make("semisynthetic", True, ["proxy-only"], stand_in=True), tmp_path, QUIET)
+    assert "simulated stand-in" in page
+    assert "OHIE" not in page
+    assert "simulated stand-in, alpha=1" in (tmp_path / "tables" / "table3_semisynthetic.md").read_text()
+
+
+def test_missing_ohie_files_are_named_before_anything_runs(tmp_path):
+    with pytest.raises(StoreError, match="oregonhie_descriptive_vars"):
+        make("semisynthetic", True, ohie=str(tmp_path))
+
+
 def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["experiment", "synthetic", "--quick"]) == 2
@@ -134,7 +147,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["synthetic", "semisynthetic"])
 def test_the_quick_studies_run_with_every_method(study, tmp_path):
-    page = perform(study, True, tmp_path, replace(QUIET, jobs=2), [])
+    page = perform(make(study, True), tmp_path, replace(QUIET, jobs=2))
     assert "Cells that failed" not in page
     summary = pd.read_csv(tmp_path / "summary.csv")
     alphas = summary[summary["metric"] == "alpha"]
@@ -145,8 +158,8 @@ def test_the_quick_studies_run_with_every_method(study, tmp_path):
 
 @pytest.mark.slow
 def test_dask_gives_the_same_results_to_the_last_digit(tmp_path):
-    perform("semisynthetic", True, tmp_path / "joblib", QUIET, CHEAP)
-    perform("semisynthetic", True, tmp_path / "dask", replace(QUIET, engine="dask", jobs=2), CHEAP)
+    perform(make("semisynthetic", True, CHEAP), tmp_path / "joblib", QUIET)
+    perform(make("semisynthetic", True, CHEAP), tmp_path / "dask", replace(QUIET, engine="dask", jobs=2))
     assert outputs(tmp_path / "joblib") == outputs(tmp_path / "dask")
 
 

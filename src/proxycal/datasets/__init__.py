@@ -2,5 +2,6 @@
 
 from proxycal.datasets.dataset import Dataset
 from proxycal.datasets.jobs import load_jobs
+from proxycal.datasets.ohie import load_ohie, ohie_stand_in
 
-__all__ = ["Dataset", "load_jobs"]
+__all__ = ["Dataset", "load_jobs", "load_ohie", "ohie_stand_in"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from proxycal.datasets.ohie import STAND_IN, load_ohie
 from proxycal.errors import SettingsError, StoreError, UnavailableError
 from proxycal.experiments import figures, studies
 from proxycal.experiments.assumptions import assumptions
@@ -52,11 +53,10 @@ _READING = (
 )
 
 
-def perform(name: str, quick: bool, out: Path, how: How, methods: Sequence[str]) -> str:
+def perform(study: Study, out: Path, how: How) -> str:
     """Run or go on with a study in `out`; returns the page."""
-    study = make(name, quick, methods)
     folder = out / "run"
-    if quick and not how.resume and (folder / "sweep.json").exists():
+    if study.quick and not how.resume and (folder / "sweep.json").exists():
         # A quick run costs minutes, so that an earlier one is not worth a question.
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
@@ -64,8 +64,13 @@ def perform(name: str, quick: bool, out: Path, how: How, methods: Sequence[str])
     return write(study, studies.long_form(done), out)
 
 
-def make(name: str, quick: bool, methods: Sequence[str]) -> Study:
-    """The study of that name."""
+def make(
+    name: str, quick: bool, methods: Sequence[str] = (), ohie: str | None = None, stand_in: bool = False
+) -> Study:
+    """The study of that name, with all methods if none are given.
+
+    ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
+    """
     if name in LATER:
         raise UnavailableError(
             f"experiment {name} is not available yet: use `proxycal experiment semisynthetic`, "
@@ -74,7 +79,14 @@ def make(name: str, quick: bool, methods: Sequence[str]) -> Study:
     if name not in STUDIES:
         raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *LATER))}")
     chosen = list(methods) or list(studies.METHODS)
-    return studies.synthetic(quick, chosen) if name == "synthetic" else studies.semisynthetic(quick, chosen)
+    if name == "synthetic":
+        if ohie is not None or stand_in:
+            raise SettingsError("OHIE belongs to the semisynthetic study: leave it out here")
+        return studies.synthetic(quick, chosen)
+    if ohie is not None:
+        load_ohie(ohie)  # says now, and not in every cell, what is missing
+    more = ({} if ohie is None else {"OHIE": ohie}) | ({STAND_IN: ""} if stand_in else {})
+    return studies.semisynthetic(quick, chosen, more)
 
 
 def write(study: Study, long: pd.DataFrame, out: Path) -> str:

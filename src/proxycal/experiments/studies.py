@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from proxycal.config import Settings
-from proxycal.datasets import load_jobs
+from proxycal.datasets import load_jobs, load_ohie, ohie_stand_in
+from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
 from proxycal.experiments import baselines
 from proxycal.experiments.bench import code_digest
@@ -34,6 +35,7 @@ from proxycal.simulation import inject_bias, simulate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from proxycal.datasets import Dataset
     from proxycal.experiments.protocol import Fold, Truth
     from proxycal.experiments.sweep import Done
     from proxycal.simulation import Simulation
@@ -89,7 +91,7 @@ def semisynthetic(
 ) -> Study:
     """The semi-synthetic study; the short form has d_z 5 and 10 only and three folds.
 
-    datasets : name in the tables -> folder it is read from; JOBS comes with the package.
+    datasets : beside JOBS: "OHIE" -> folder of its files, "simulated stand-in" -> "" for a table like it.
 
     >>> [len(semisynthetic(quick, ["paper"]).cells) for quick in (False, True)]
     [12, 6]
@@ -161,8 +163,14 @@ def draw(settings: Mapping[str, Any]) -> Simulation:
             noise=settings["noise"],
             random_state=seed,
         )
-    real = load_jobs()
+    real = _real(settings["dataset"], settings["folder"])
     return inject_bias(real.table, real.roles, alpha=alpha, random_state=seed)
+
+
+def _real(name: str, folder: str) -> Dataset:
+    if name == "OHIE":
+        return load_ohie(folder)
+    return ohie_stand_in() if name == STAND_IN else load_jobs()
 
 
 def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> list[Answer]:
