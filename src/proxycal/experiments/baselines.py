@@ -1,4 +1,4 @@
-"""What others would do, and the limit: proxy-only, environment-only, TEDVAE, and matching that knows A.
+"""What others would do, and a yardstick: proxy-only, environment-only, TEDVAE, matching that knows A.
 
 Nobody sees A, so a baseline infers its groups: the two-component Gaussian-mixture cut of the residual that it
 produces itself, found on the fitted rows and kept on all others. Biases here are upward.
@@ -106,7 +106,10 @@ def tedvae(folds: Sequence[Fold], config: TedvaeConfig, seed: int) -> list[Answe
 
 
 def oracle(folds: Sequence[Fold], truth: Truth) -> list[Answer]:
-    """Matching in (P, E), all that anyone sees of the content, with the true A: no method can do better."""
+    """Matching in (P, E), all that anyone sees of the content, with the true A: the limit of matching.
+
+    Where the outcome has an atom, as earnings of zero in JOBS, its shape tells more than matching can use.
+    """
     answers = []
     biased = truth.a == 1.0
     for fold in folds:
