@@ -47,9 +47,10 @@ LATER = ("case-study", "nhanes")
 _QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
 _READING = (
     "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
-    "settles what it leaves open, `exact` the default method, `oracle` matching that is told who is biased, "
-    "which an outcome with an atom (JOBS: no earnings) lets others beat. alpha is the estimate of the fitted folds; every other metric is of rows that no fit has seen. In the "
-    "tables by n and d_z the published figure is always that of the paper's own method."
+    "settles what it leaves open, `exact` the default method, `oracle` matching that is told who is biased "
+    "(an outcome with an atom, as in JOBS, lets others beat it). alpha is the estimate of the fitted folds; "
+    "every other metric is of rows that no fit has seen. In the tables by n and d_z the published figure is "
+    "always that of the paper's own method."
 )
 
 

@@ -148,7 +148,7 @@ def core_page(core: Core, proxies: Sequence[str], title: str) -> Figure:
     bars.barh(where + 0.2, core.proxy_leak, 0.4, color="#D55E00", label="with A, given Y_true")
     bars.set_yticks(where, list(proxies))
     bars.set(xlim=(-1.0, 1.0), title="correlation of the proxies")
-    bars.legend(fontsize=7)
+    bars.legend(fontsize=7, loc="lower left")
     shade = matrix.imshow(core.correlation, vmin=-1.0, vmax=1.0, cmap="RdBu_r")
     matrix.set_xticks(range(len(core.names)), core.names, rotation=90, fontsize=7)
     matrix.set_yticks(range(len(core.names)), core.names, fontsize=7)
