@@ -369,7 +369,6 @@ def test_weights_by_replicate_are_each_replicate_alone(draw_rows, draw_params):
                 np.testing.assert_allclose(a[b], one[0], atol=1e-10, err_msg=field.name)
 
 
-@pytest.mark.xfail(strict=True, reason="replicates that have converged leave the batch, their weights stay")
 def test_replicates_may_converge_one_after_another(draw_rows, draw_params):
     shape = Shape(1, shift=True)
     rows = draw_rows(n=80)

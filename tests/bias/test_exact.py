@@ -146,7 +146,6 @@ def test_validated_rows_keep_the_answer_right_and_shrink_its_error(world, found)
     assert abs(told.shift[0] - world.alpha[0]) < 4.0 * se_of(told)[0]
 
 
-@pytest.mark.xfail(strict=True, reason="a noise of validated rows at its floor still counts as free")
 def test_validated_rows_without_any_noise(world):
     truth = np.where(np.arange(400) % 5 == 0, world.y_true, np.nan)
     told = fit_exact(data_of(world, truth), max_j=2)
@@ -155,9 +154,6 @@ def test_validated_rows_without_any_noise(world):
     assert told.shift[0] == pytest.approx(world.alpha[0], rel=0.01)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the residual of a validated row is taken as if its truth were shifted"
-)
 def test_validated_rows_leave_the_residual_sd_alone(world):
     rng = np.random.default_rng(0)
     noisy = replace(world, y=world.y + 0.1 * rng.normal(size=400))
@@ -165,7 +161,6 @@ def test_validated_rows_leave_the_residual_sd_alone(world):
     assert fit_exact(data_of(noisy, truth), max_j=1).sigma == pytest.approx(world.residual_sd, rel=0.1)
 
 
-@pytest.mark.xfail(strict=True, reason="cluster intercepts leave the outcome but not the truth of a row")
 def test_validated_rows_in_clusters():
     world = draw_world("clusters", 600, 3.0, seed=3)
     rng = np.random.default_rng(0)
@@ -358,7 +353,10 @@ def test_refits_with_weights_of_one_change_nothing_and_those_of_rows_are_repeats
     assert made.shape == (2, 1)
     assert made[0, 0] == pytest.approx(found.shift[0], rel=1e-6)
     again = data.take(np.repeat(np.arange(400), times.astype(int)))
-    assert made[1, 0] == pytest.approx(refit_shifts(found, again, np.ones((1, len(again.y))))[0, 0], rel=1e-6)
+    assert made[1, 0] == pytest.approx(
+        refit_shifts(replace(found, offset=np.zeros(len(again.y))), again, np.ones((1, len(again.y))))[0, 0],
+        rel=1e-6,
+    )
     assert abs(made[1, 0] - made[0, 0]) > 1e-4 * made[0, 0]
 
 
@@ -367,3 +365,17 @@ def test_rows_are_what_the_frame_says(world, found):
     assert isinstance(rows, Rows)
     np.testing.assert_array_equal(rows.D, np.ones((400, 1)))
     np.testing.assert_allclose(rows.G.T @ rows.G / 400.0, np.eye(6), atol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "alpha"), [("gaussian", 0.0), ("exponential", 3.0), ("zero-inflated", 3.0)])
+def test_whole_weights_are_repeated_rows_over_the_whole_race(kind, alpha):
+    world = draw_world(kind, 300, alpha, seed=4)
+    times = np.random.default_rng(4).integers(1, 4, size=300)
+    data = data_of(world)
+    weighted = fit_exact(replace(data, weights=times.astype(float)))
+    repeated = fit_exact(data.take(np.repeat(np.arange(300), times)))
+    assert weighted.bias.shape == repeated.bias.shape
+    assert weighted.null.shape == repeated.null.shape
+    np.testing.assert_allclose(weighted.shift, repeated.shift, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(weighted.shift_cov, repeated.shift_cov, rtol=1e-4)
+    assert weighted.gain == pytest.approx(repeated.gain, rel=1e-6)

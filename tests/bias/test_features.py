@@ -95,16 +95,18 @@ def test_splines_hold_the_line_and_continue_straight_beyond_the_rows():
 
 def test_coarse_columns_stay_linear():
     rng = np.random.default_rng(3)
-    assert spline_knots(rng.integers(0, 5, 500).astype(float)) is None
-    assert spline_knots(np.r_[np.zeros(450), rng.normal(size=50)]) is None
-    knots = spline_knots(rng.normal(size=500))
+    assert spline_knots(rng.integers(0, 5, 500).astype(float), np.ones(500)) is None
+    assert spline_knots(np.r_[np.zeros(450), rng.normal(size=50)], np.ones(500)) is None
+    knots = spline_knots(rng.normal(size=500), np.ones(500))
     assert len(knots) == N_KNOTS
     assert list(knots) == sorted(knots)
 
 
 def test_knots_follow_the_units(columns):
-    knots = np.array(spline_knots(columns[:, 0]))
-    np.testing.assert_allclose(spline_knots(1000.0 * columns[:, 0] - 4.0), 1000.0 * knots - 4.0, rtol=1e-12)
+    knots = np.array(spline_knots(columns[:, 0], np.ones(len(columns))))
+    np.testing.assert_allclose(
+        spline_knots(1000.0 * columns[:, 0] - 4.0, np.ones(len(columns))), 1000.0 * knots - 4.0, rtol=1e-12
+    )
 
 
 def test_state_comes_back_through_json(columns):

@@ -94,7 +94,6 @@ def test_a_validated_row_shows_its_content_and_its_gap_apart(shape, draw_rows, d
             assert found == pytest.approx(np.exp(value - total), abs=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="the density of the gap lacks its constant")
 def test_the_density_of_a_validated_row_is_complete(draw_rows, draw_params):
     shape = Shape(2, "own", "content", shift=True)
     rows = draw_rows(n=40, validated=True)

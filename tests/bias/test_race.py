@@ -267,7 +267,7 @@ def test_guesses_of_bias_rank_the_residual(gaussian):
 @pytest.mark.parametrize("J", [1, 2, 4])
 def test_a_first_guess_of_components_leaves_none_empty(how, J, zeros):
     _, rows, _ = zeros
-    r = split_components(rows.y, rows.y, J, how, None)
+    r = split_components(rows.y, rows, J, how, None)
     assert r.shape == (J, 400)
     assert (r > 0.0).all()
     assert r.sum(axis=1).min() > 0.05 * 400 / J

@@ -323,14 +323,12 @@ def test_evidence_without_answers_comes_back_too(found):
     assert math.isnan(again.match.alpha)
 
 
-@pytest.mark.xfail(strict=True, reason="JSON has no infinity, and None comes back as NaN")
 def test_an_infinite_f_comes_back_as_strong(found):
     strong = replace(found, first_stage_f=math.inf, separation=0.5)
     again = Evidence.from_dict(json.loads(json.dumps(strong.to_dict(), allow_nan=False)))
     assert verdict(again) == verdict(strong) == "bias found"
 
 
-@pytest.mark.xfail(strict=True, reason="NaN compares as no gain")
 def test_a_race_without_a_result_identifies_nothing(found):
     assert verdict(replace(found, gain=math.nan)) == "not identified"
 

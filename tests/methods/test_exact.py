@@ -115,7 +115,6 @@ def test_two_humps_that_nobody_drives_are_not_claimed(two_humps):
     assert {"race", "gate"} <= topics(two_humps)
 
 
-@pytest.mark.xfail(strict=True, reason="a residual of two components is two humps as well")
 def test_two_humps_that_nobody_drives_are_not_identified(two_humps):
     assert two_humps.verdict_ == "not identified"
     assert any("two humps" in one.reading for one in two_humps.findings_)
@@ -240,7 +239,6 @@ def test_truth_is_read_by_fit_alone(checked):
     np.testing.assert_array_equal(with_truth.p_biased, without.p_biased)
 
 
-@pytest.mark.xfail(strict=True, reason="where rows are validated, models without a bias do not see their gap")
 def test_validated_rows_without_a_bias_say_so(fit):
     world = draw_world("gaussian", 500, 0.0, seed=1)
     rng = np.random.default_rng(2)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.bias.mixture import RIDGE, Params, Posterior, Rows, Shape, posterior, unpack
+from proxycal.bias.mixture import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, posterior, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -310,6 +310,19 @@ class Fitted:
     n_steps: int
 
 
+def gap_loglik(chunks: Sequence[Rows]) -> float:
+    """Log likelihood of y_obs - y_true in validated rows without a bias: noise alone."""
+    if chunks[0].gap is None:
+        return 0.0
+    square = weight = 0.0
+    for rows in chunks:
+        known = np.isfinite(rows.gap)
+        square += float(rows.weights[known] @ rows.gap[known] ** 2)
+        weight += float(rows.weights[known].sum())
+    variance = max(square / max(weight, 1e-300), ATOM_FLOOR**2)
+    return -0.5 * (weight * (LOG_2PI + float(np.log(variance))) + square / variance)
+
+
 def total(params: Params, chunks: Sequence[Rows], shape: Shape) -> Statistics:
     """The sums over all chunks."""
     return reduce(add, (statistics(params, rows, shape) for rows in chunks))
@@ -331,11 +344,12 @@ def run(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int, to
 
     def step(at: Array, sub: Rules) -> tuple[Array, Array]:
         current = params.unflat(at)
-        sums = total(current, chunks, shape)
+        sums = total(current, mine, shape)
         return update(current, sums, sub).flat(), sums.loglik - penalty(current)
 
     while len(active) and steps < max_steps:
         sub = rules.take(active)
+        mine = [rows.of_models(active) for rows in chunks] if len(active) < params.size else chunks
         theta1, _ = step(theta, sub)
         theta2, value1 = step(theta1, sub)
         r, v = theta1 - theta, theta2 - 2.0 * theta1 + theta

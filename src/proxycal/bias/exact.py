@@ -24,7 +24,7 @@ from proxycal.bias.designs import (
     pieces,
     spaced,
 )
-from proxycal.bias.em import Rules, run, total
+from proxycal.bias.em import Rules, gap_loglik, run, total
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import Sandwich, information, newton, sandwich
 from proxycal.bias.mixture import Params, Posterior, Rows, Shape, posterior
@@ -86,7 +86,8 @@ class Side:
 
     def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
         """The rows this side fits."""
-        whole = replace(data, y=data.y - self.offset)
+        truth = None if data.truth is None else data.truth - self.offset
+        whole = replace(data, y=data.y - self.offset, truth=truth)
         return whole if index is None else whole.take(index)
 
 
@@ -98,7 +99,7 @@ class ExactBias:
     (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
     likelihood left to gain; floor: width floor of its regressions; runners: the whole race, best first;
-    n_race: rows it ran on.
+    n_race: rows it ran on; offset (n,): each row's cluster intercept, outcome's units, in the caller's order.
     """
 
     bias: Spec
@@ -113,6 +114,7 @@ class ExactBias:
     converged: bool
     decrement: float
     floor: float
+    offset: Array
     n_race: int
     runners: tuple[Runner, ...]
 
@@ -129,14 +131,17 @@ def fit_exact(
 
     features: content features to use beside linear ones; None to let the data choose.
     """
-    data = data.take(canonical_order(data))
+    order = canonical_order(data)
+    data = data.take(order)
     n = len(data.y)
     index = np.arange(n)
     if n > race_rows:
         index = np.sort(np.random.default_rng(seed).permutation(n)[:race_rows])
     runners, floor = _run_race(data, index, effect, max_j, features)
     bias, null = _final(runners, data, floor, whole=n <= race_rows)
-    return _conclude(data, bias, null, tuple(runners), len(index), floor)
+    offset = np.empty(n)
+    offset[order] = bias.side.offset
+    return replace(_conclude(data, bias, null, tuple(runners), len(index), floor), offset=offset)
 
 
 def _run_race(
@@ -274,7 +279,7 @@ def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, ba
 
     def result(params: Params, converged: bool) -> Runner:
         sums = total(params, chunks, e.shape)
-        loglik = float(sums.loglik[0])
+        loglik = float(sums.loglik[0]) + (0.0 if e.shape.shift else gap_loglik(chunks))
         value = bic(e.shape, loglik, chunks[0], n)
         return replace(runner, entrant=Entrant(e.shape, params, loglik, value, converged))
 
@@ -316,6 +321,7 @@ def _conclude(
         converged=_converged(bias, null, robust),
         decrement=robust.decrement,
         floor=floor_of(shape, floor),
+        offset=bias.side.offset,
         n_race=n_race,
         runners=runners,
     )
@@ -353,6 +359,9 @@ def _share_and_sigma(params: Params, chunks: Sequence[Rows], shape: Shape) -> tu
         post = posterior(params, rows, shape)
         mu = content_mean(params, rows, post)
         p, shift = post.p_biased[0], post.shift[0]
+        if rows.gap is not None:
+            # There y is the truth itself.
+            shift = np.where(np.isfinite(rows.gap), 0.0, shift)
         left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
         biased += float(rows.weights @ p)
         square += float(rows.weights @ left)

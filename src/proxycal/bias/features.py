@@ -50,17 +50,32 @@ class Basis:
         return cls(knots, arrays["centre"], arrays["rotate"])
 
 
-def spline_knots(column: Array) -> tuple[float, ...] | None:
+def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:
+    """Quantiles in which a row of weight w counts as w rows."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    at = np.searchsorted(reached, np.asarray(q) * reached[-1] * (1.0 - 1e-12), side="left")
+    return np.asarray(values[order][np.minimum(at, len(values) - 1)])
+
+
+def weighted_rank(values: Array, weights: Array) -> Array:
+    """Share of the weight below each value, ties in the middle: (n,) between 0 and 1."""
+    distinct, where = np.unique(values, return_inverse=True)
+    mass = np.bincount(where, weights=weights, minlength=len(distinct))
+    return np.asarray(((np.cumsum(mass) - 0.5 * mass) / mass.sum())[where])
+
+
+def spline_knots(column: Array, weights: Array) -> tuple[float, ...] | None:
     """Knots at quantiles, or None where the column is too coarse for a curve."""
     if len(np.unique(column[:5000])) < MIN_DISTINCT and len(np.unique(column)) < MIN_DISTINCT:
         return None
-    knots = np.unique(np.quantile(column, np.linspace(0.0, 1.0, N_KNOTS)))
+    knots = np.unique(weighted_quantile(column, weights, np.linspace(0.0, 1.0, N_KNOTS)))
     return tuple(knots.tolist()) if len(knots) == N_KNOTS else None
 
 
 def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Basis:
     """Orthonormal features of the columns, the flagged ones as cubic splines with linear tails."""
-    knots = tuple(spline_knots(c) if s else None for c, s in zip(columns.T, splined, strict=True))
+    knots = tuple(spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True))
     expanded = _expand(columns, knots)
     share = weights / weights.sum()
     centre = share @ expanded

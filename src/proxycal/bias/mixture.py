@@ -101,6 +101,10 @@ class Rows:
         """The same rows with an offset taken off the outcome."""
         return replace(self, y=self.y - offset)
 
+    def of_models(self, index: NDArray[np.intp]) -> Rows:
+        """The same rows with the weights of some replicates; themselves where all share one."""
+        return self if self.weights.ndim == 1 else replace(self, weights=self.weights[index])
+
     @cached_property
     def XX(self) -> Array:
         """Products of every pair of content columns, packed: (n, p(p+1)/2)."""
@@ -242,8 +246,8 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
         gap = rows.gap[known]
         inv_noise = np.exp(-params.log_noise)
         joint[:, J:, known] = joint[:, :J, known]
-        log_not[:, known] -= 0.5 * (inv_noise * gap) ** 2 + params.log_noise
-        log_pi[:, known] -= 0.5 * (inv_noise * (gap - shift[:, known])) ** 2 + params.log_noise
+        log_not[:, known] -= 0.5 * ((inv_noise * gap) ** 2 + LOG_2PI) + params.log_noise
+        log_pi[:, known] -= 0.5 * ((inv_noise * (gap - shift[:, known])) ** 2 + LOG_2PI) + params.log_noise
     joint[:, :J] += log_not[:, None]
     joint[:, J:] += log_pi[:, None]
     loglik = _normalise(joint)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from proxycal.bias.em import Fitted, Rules, penalty, run
+from proxycal.bias.em import Fitted, Rules, gap_loglik, penalty, run
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
 from proxycal.bias.starts import (
     begin,
@@ -188,7 +188,7 @@ def _starts(group: list[Shape], rows: Rows, guesses: list[Guess]) -> tuple[Param
         residual = residual_of(rows.X, rows.y if tau is None else _unshifted(rows, tau), rows.weights)
         for shape in group:
             for how in _splits(shape):
-                r = split_components(residual, rows.y, shape.J, how, on_atom)
+                r = split_components(residual, rows, shape.J, how, on_atom)
                 starts.append(begin(shape, rows, r, tau, ANNEAL[0][0]))
                 owner.append(shape)
     return Params.stack(starts), owner
@@ -238,6 +238,8 @@ def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
     """Each model of a batch with its BIC."""
     n = float(rows.weights.sum())
     loglik = fitted.loglik + penalty(fitted.params)
+    if not owner[0].shift:
+        loglik = loglik + gap_loglik([rows])
     out = []
     for i, shape in enumerate(owner):
         value = bic(shape, float(loglik[i]), rows, n)

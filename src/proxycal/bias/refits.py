@@ -28,7 +28,9 @@ def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:
 
     Replicates are one batch; large tables take a few at a time so that memory stays bounded.
     """
-    spec, at = found.bias, found.bias.frame.rows(data)
+    truth = None if data.truth is None else data.truth - found.offset
+    spec = found.bias
+    at = spec.frame.rows(replace(data, y=data.y - found.offset, truth=truth))
     rules = Rules.of([spec.shape], at.X.shape[1], found.floor)
     block = max(1, REFIT_CELLS // (2 * spec.shape.J * len(data.y)))
     out = []

@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from proxycal.bias.em import Rules, statistics, update
+from proxycal.bias.features import weighted_quantile, weighted_rank
 from proxycal.bias.mixture import Params, Posterior, Rows, Shape
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def has_spike(y: Array, weights: Array) -> bool:
     """Whether the outcome has an atom, or a spot so dense that noise may have smeared one."""
     if len(atoms(y, weights, most=1)):
         return True
-    ordered = np.sort(y)
-    width = max(len(y) // 20, 2)
-    spans = ordered[width:] - ordered[:-width]
+    # Lengths of the intervals that hold a twentieth of the rows each, from every hundredth on.
+    ends = weighted_quantile(y, weights, np.linspace(0.0, 1.0, 101))
+    spans = ends[5:] - ends[:-5]
     return bool(spans.min() < 0.2 * np.quantile(spans, 0.1))
 
 
@@ -53,8 +54,8 @@ def guesses_of_bias(rows: Rows, proxies_only: Array) -> list[Array]:
     guesses = []
     for features in (rows.X, proxies_only):
         residual = residual_of(features, rows.y, rows.weights)
-        order = np.argsort(np.argsort(residual, kind="stable"), kind="stable") / len(residual)
-        guesses += [expit(8.0 * (order - 1.0 + share)) for share in SHARES]
+        rank = weighted_rank(residual, rows.weights)
+        guesses += [expit(8.0 * (rank - 1.0 + share)) for share in SHARES]
     return guesses
 
 
@@ -82,33 +83,34 @@ def residual_of(X: Array, y: Array, weights: Array) -> Array:
     return np.asarray(y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0])
 
 
-def split_components(residual: Array, y: Array, J: int, how: str, on_atom: NDArray[np.bool_] | None) -> Array:
+def split_components(
+    residual: Array, rows: Rows, J: int, how: str, on_atom: NDArray[np.bool_] | None
+) -> Array:
     """First guess of the components, (J,n): by place or width of the residual, or one of them an atom."""
     if J == 1:
-        return np.ones((1, len(y)))
+        return np.ones((1, len(residual)))
     if how == "atom":
-        rest = split_components(residual, y, J - 1, "place", None)
-        on = (on_atom if on_atom is not None else _densest(y)).astype(float)
+        rest = split_components(residual, rows, J - 1, "place", None)
+        on = (on_atom if on_atom is not None else _densest(rows.y, rows.weights)).astype(float)
         return np.vstack([rest * (1.0 - 0.98 * on), 0.02 / J + 0.98 * on[None]])
-    score = residual if how == "place" else np.abs(residual - np.median(residual))
-    rank = np.argsort(np.argsort(score, kind="stable"), kind="stable") / len(y)
+    middle = weighted_quantile(residual, rows.weights, np.array([0.5]))
+    rank = weighted_rank(residual if how == "place" else np.abs(residual - middle), rows.weights)
     group = np.minimum((rank * J).astype(int), J - 1)
     return np.asarray(np.where(group == np.arange(J)[:, None], 0.8, 0.2 / (J - 1)))
 
 
-def _densest(y: Array) -> NDArray[np.bool_]:
+def _densest(y: Array, weights: Array) -> NDArray[np.bool_]:
     """Rows in the densest tenth of y: where an atom that noise has smeared would be."""
-    width = max(len(y) // 10, 2)
-    ordered = np.sort(y)
-    first = int(np.argmin(ordered[width - 1 :] - ordered[: len(y) - width + 1]))
-    return np.asarray((y >= ordered[first]) & (y <= ordered[first + width - 1]))
+    ends = weighted_quantile(y, weights, np.linspace(0.0, 1.0, 101))
+    first = int(np.argmin(ends[10:] - ends[:-10]))
+    return np.asarray((y >= ends[first]) & (y <= ends[first + 10]))
 
 
 def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -> Params:
     """Parameters (B = 1) from one M-step on a guess."""
     J, (n, p), q, L = shape.J, rows.X.shape, rows.G.shape[1], rows.D.shape[1]
     r = (r / r.sum(axis=0))[None]
-    sd = np.full((1, J), np.log(max(float(np.std(rows.y)), width)))
+    sd = np.zeros((1, J))
     params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
     if not shape.shift or tau is None:
         post = Posterior(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import chi2
+from scipy.stats import f as f_distribution
 
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.methods.fit import Estimate
 
 if TYPE_CHECKING:
-    from proxycal.bias.designs import Data
+    from proxycal.bias.designs import Data, Spec
     from proxycal.bias.exact import ExactBias, Runner
     from proxycal.bias.mixture import Rows
     from proxycal.bias.moments import MomentsFit
@@ -72,18 +73,26 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""
-        values = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in asdict(self).items()
-        }
+        values = {name: _plain(value) for name, value in asdict(self).items()}
         return values | {name: getattr(self, name).to_dict() for name in ("exact", "moments", "match")}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
         """The reverse of `to_dict`."""
-        plain: dict[str, Any] = {k: math.nan if value is None else value for k, value in values.items()}
+        plain: dict[str, Any] = {k: _number(value) for k, value in values.items()}
         plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
         return cls(**plain)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has neither NaN nor infinity: None and "inf" stand for them."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "inf"
+
+
+def _number(value: Any) -> Any:
+    return math.nan if value is None else math.inf if value == "inf" else value
 
 
 def collect(
@@ -111,7 +120,7 @@ def collect(
         gate_p=_wald(gamma, found.gate_cov[1:, 1:]),
         relevance=_relevance(y_cal, data),
         overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
-        two_humps=found.null.shape.shift,
+        two_humps=_two_humps(found.null),
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
         constancy_p=_constancy(found),
@@ -127,6 +136,19 @@ def collect(
         match=estimates[2],
         content=content,
     )
+
+
+def _two_humps(null: Spec) -> bool:
+    """Whether the best model without a bias is a residual with two places, two of their sds apart."""
+    if null.shape.shift:
+        return True
+    if null.shape.J == 1 or null.shape.means != "shared":
+        return False
+    omega = null.params.omega[0, :, 0]
+    share = np.exp(omega - omega.max())
+    heavy = share / share.sum() > 0.15
+    place, sd = null.params.beta[0, heavy, 0], np.exp(null.params.log_sigma[0, heavy])
+    return bool(len(place) > 1 and np.ptp(place) > 2.0 * sd.max())
 
 
 def _wald(value: np.ndarray, cov: np.ndarray) -> float:
@@ -164,8 +186,10 @@ def _relevance(y: np.ndarray, data: Data) -> float:
 
     alone, both = left(E), left(np.column_stack([E, data.P]))
     n, k = float(data.weights.sum()), data.P.shape[1]
-    # Adjusted for the k columns that would explain k/n by chance.
-    return max(0.0, 1.0 - (both / max(n - k, 1.0)) / max(alone / n, 1e-300))
+    rest = max(n - k - E.shape[1], 1.0)
+    p_value = f_distribution.sf((alone - both) / k / max(both / rest, 1e-300), k, rest)
+    # k columns explain k/n by chance: what they explain must be no accident, and is counted beyond it.
+    return max(0.0, 1.0 - (both / rest) / max(alone / (rest + k), 1e-300)) if p_value < 0.01 else 0.0
 
 
 def _overlap(content: np.ndarray, p_biased: np.ndarray) -> float:
@@ -216,6 +240,8 @@ def _disagree(evidence: Evidence) -> bool:
 def verdict(evidence: Evidence) -> str:
     """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
+    if math.isnan(evidence.gain):
+        return "not identified"
     if evidence.gain > 0.0:
         return "not identified" if doubt else "bias found"
     hint = evidence.gain > -0.25 * evidence.cost

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from proxycal.bias.designs import Data, Frame, Spec
+from proxycal.bias.designs import Data, Frame, Spec, canonical_order
 from proxycal.bias.exact import ExactBias, content_mean, fit_exact
 from proxycal.bias.features import Basis
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
@@ -261,7 +261,12 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
 
 def _bootstrapped(found: ExactBias, data: Data, settings: Settings) -> ExactBias:
     """The same answer with the covariance of reweighted refits in place of the sandwich."""
-    weights = bootstrap_weights(data.weights, data.cluster, BOOTSTRAP_DRAWS, settings.random_state)
+    order = canonical_order(data)
+    weights = np.empty((BOOTSTRAP_DRAWS, len(order)))
+    cluster = None if data.cluster is None else data.cluster[order]
+    weights[:, order] = bootstrap_weights(
+        data.weights[order], cluster, BOOTSTRAP_DRAWS, settings.random_state
+    )
     return replace(found, shift_cov=bootstrap_covariance(refit_shifts(found, data, weights)))
 
 
@@ -330,14 +335,24 @@ def _exact_estimate(
 
 
 def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
-    """The size at each level."""
+    """The size at each level, or how it changes with each environment column."""
     frame = found.bias.frame
-    if not frame.effect.startswith("by:"):
+    if frame.effect == "constant":
         return []
-    column = frame.effect.removeprefix("by:")
-    errors = np.sqrt(np.maximum(np.diag(found.shift_cov), 0.0))
-    triples = zip(arrays.level_names[column], found.shift, errors, strict=True)
-    return [_normal(f"exact, {column}={name}", float(a), float(se), level) for name, a, se in triples]
+    if frame.effect == "linear":
+        # From the gate's orthonormal columns back to one slope per encoded environment column.
+        names = [f"exact, slope of {name}" for name in arrays.environment_names]
+        size, cov = (
+            frame.gate.rotate @ found.shift[1:],
+            frame.gate.rotate @ found.shift_cov[1:, 1:] @ frame.gate.rotate.T,
+        )
+    else:
+        column = frame.effect.removeprefix("by:")
+        names = [f"exact, {column}={name}" for name in arrays.level_names[column]]
+        size, cov = found.shift, found.shift_cov
+    errors = np.sqrt(np.maximum(np.diag(cov), 0.0))
+    triples = zip(names, size, errors, strict=True)
+    return [_normal(name, float(a), float(se), level) for name, a, se in triples]
 
 
 def _match_estimate(matched: MatchFit | None, level: float) -> Estimate:
