@@ -11,6 +11,7 @@ DIR/results.md       all tables on one page
 from __future__ import annotations
 
 import shutil
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from proxycal.datasets.ohie import STAND_IN, load_ohie
@@ -61,8 +62,12 @@ def perform(study: Study, out: Path, how: How) -> str:
         # A quick run costs minutes, so that an earlier one is not worth a question.
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
-    done = sweep(study.cells, studies.run_cell, folder, studies.config(study), how)
-    return write(study, studies.long_form(done), out)
+    config = studies.config(study)
+    done = sweep(study.cells, studies.run_cell, folder, config, how)
+    code = str(config["code"])
+    if studies.config(study) != config:
+        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+    return write(study, studies.long_form(done), out, code)
 
 
 def make(
@@ -90,7 +95,7 @@ def make(
     return studies.semisynthetic(quick, chosen, more)
 
 
-def write(study: Study, long: pd.DataFrame, out: Path) -> str:
+def write(study: Study, long: pd.DataFrame, out: Path, code: str) -> str:
     """All files of a study from its long-form results; returns the page."""
     for part in ("tables", "figures"):
         (out / part).mkdir(exist_ok=True)
@@ -107,7 +112,7 @@ def write(study: Study, long: pd.DataFrame, out: Path) -> str:
         write_text(out / "tables" / f"{grid.name}.md", to_markdown(grid))
         write_text(out / "tables" / f"{grid.name}.tex", to_latex(grid))
     pictures = _draw(study, summary, out)
-    text = page(study, long, grids, pictures)
+    text = page(study, long, grids, pictures, code)
     write_text(out / "results.md", text)
     return text
 
@@ -139,13 +144,12 @@ def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
     return list(named)
 
 
-def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str]) -> str:
+def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str], code: str) -> str:
     """The page: what was run, the tables, the figures, and the cells that failed."""
-    made = studies.config(study)
     lines = [
         f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
         f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
-        f"{machine(made['code'])} torch {made['torch']}.", "", _READING, "",
+        f"{machine(code)} torch {metadata.version('torch')}.", "", _READING, "",
     ]  # fmt: skip
     lines += [to_markdown(grid) for grid in grids]
     lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]
