@@ -220,7 +220,7 @@ def test_summary_has_a_row_per_estimator():
 def test_findings_name_what_is_wrong_with_the_table_and_check_looks_again():
     model = ProxyCalibrator(ROLES, method="moments").fit(table().assign(e=lambda t: t["p"] * 2))
     assert "collinear" in {one.topic for one in model.findings_ if not one.ok}
-    assert model.check() == model.findings_
+    assert model.check()[: len(model.findings_)] == model.findings_
     again = {one.topic: one.ok for one in model.check(table())}
     assert again["collinear"]
 

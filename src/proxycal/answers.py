@@ -9,6 +9,7 @@ import numpy as np
 
 from proxycal.report.data import EnvironmentColumn, EstimateRow, ReportData
 from proxycal.result import Calibration, FittedRows
+from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.wording import counted, rows_of
@@ -16,6 +17,7 @@ from proxycal.table.wording import counted, rows_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from proxycal.finding import Finding
     from proxycal.methods.fit import Effects, Estimate, FittedMethod, Prediction
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
@@ -146,6 +148,13 @@ def rows_shown(
 def _outcome(arrays: Arrays) -> np.ndarray:
     assert arrays.y is not None  # transform was asked for it
     return arrays.y
+
+
+def table_findings(df: Any, roles: Roles, encoder: Encoder) -> list[Finding]:
+    """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated."""
+    troubled = [one for one in audit(df, roles) if not one.ok]
+    topics = {one.topic for one in troubled}
+    return troubled + [one for one in encoder.findings if one.topic not in topics]
 
 
 def report_data(found: Calibration, rows: FittedRows) -> ReportData:

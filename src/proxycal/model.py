@@ -25,6 +25,7 @@ from proxycal.answers import (
     row_labels,
     rows_shown,
     spread,
+    table_findings,
 )
 from proxycal.config import PaperSettings, Settings
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreError, UnavailableError
@@ -138,7 +139,7 @@ class ProxyCalibrator(BaseEstimator):
             estimates=fitted.estimates,
             share_biased=fitted.share_biased,
             verdict=fitted.verdict,
-            findings=(*_table_findings(df, self.roles, encoder), *fitted.findings),
+            findings=(*table_findings(df, self.roles, encoder), *fitted.findings),
             settings=settings,
             roles=self.roles,
             n=arrays.n,
@@ -229,11 +230,13 @@ class ProxyCalibrator(BaseEstimator):
     # --- questions put to the fit ---
 
     def check(self, df: Any = None) -> list[Finding]:
-        """Run the checks again: those of the fit, and those of a table where one is given."""
+        """The findings of the fit, and further checks of its rows, or of a table where one is given."""
+        from proxycal.methods.assumptions import further_findings
+
         found = self._fitted()
-        if df is None:
-            return list(found.findings)
-        return [*audit(df, found.roles), *self.fit_.findings]
+        arrays = self.training_ if df is None else self.encoder_.transform(df)
+        before = found.findings if df is None else (*audit(df, found.roles), *self.fit_.findings)
+        return [*before, *further_findings(self.fit_, arrays, found.settings, before)]
 
     def refute(
         self, kind: str = "null", repetitions: int = 20, progress: Progress | None = None
@@ -388,13 +391,6 @@ def _method(name: str) -> Method:
         known = " or ".join(f"method='{one}'" for one in METHODS)
         raise UnavailableError(f"method='{name}' is not available yet: use {known}")
     return METHODS[name]
-
-
-def _table_findings(df: Any, roles: Roles, encoder: Encoder) -> list[Finding]:
-    """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated."""
-    troubled = [one for one in audit(df, roles) if not one.ok]
-    topics = {one.topic for one in troubled}
-    return troubled + [one for one in encoder.findings if one.topic not in topics]
 
 
 def _versions() -> dict[str, str]:

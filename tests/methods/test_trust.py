@@ -159,3 +159,17 @@ def test_kept_rows_come_back_to_the_bit_and_gone_levels_leave_no_gap():
     small = keep(arrays, seed=0, most=20)
     assert small.n == 20
     assert np.isin(small.y, arrays.y).all()
+
+
+def test_check_names_the_proxy_that_carries_the_bias():
+    world = draw_world("gaussian", 600, 3.0, seed=1)
+    clean = ProxyCalibrator(world.roles).fit(world.table())
+    topics = {one.topic: one for one in clean.check()}
+    assert {"exclusion", "heteroscedasticity", "leverage", "starts", "multiplicity"} <= set(topics)
+    assert topics["exclusion"].ok
+    assert topics["starts"].ok
+    leaking = world.table()
+    leaking["p_2"] += 0.5 * world.alpha * world.a
+    found = {one.topic: one for one in ProxyCalibrator(world.roles).fit(leaking).check()}
+    assert not found["exclusion"].ok
+    assert "'p_2'" in found["exclusion"].reading
