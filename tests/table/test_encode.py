@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from proxycal.errors import StoreError, TableError
-from proxycal.table.encode import Arrays, Encoder
+from proxycal.table.encode import Arrays, Encoder, as_counts
 from proxycal.table.roles import Roles
 
 FULL = Roles(
@@ -60,7 +60,7 @@ def test_the_arrays_are_what_numpy_says(table: pd.DataFrame) -> None:
 
 def test_weights_cluster_and_truth_come_along(table: pd.DataFrame) -> None:
     arrays = Encoder.fit(table, FULL).transform(table)
-    np.testing.assert_array_equal(arrays.weights, table["weight"])
+    np.testing.assert_array_equal(arrays.weights, as_counts(table["weight"].to_numpy(dtype=float)))
     np.testing.assert_array_equal(np.array(list("abcd"))[arrays.cluster], table["county"])
     np.testing.assert_array_equal(arrays.truth, table["audited"])
     for name, i in (("built", 0), ("veg", 1)):
@@ -165,7 +165,7 @@ def test_drop_keeps_the_complete_rows_and_learns_from_them_alone(table: pd.DataF
     complete = Encoder.fit(clean, FULL, "raise").transform(clean)
     assert arrays.P.tobytes() == complete.P.tobytes()
     assert arrays.E.tobytes() == complete.E.tobytes()
-    np.testing.assert_array_equal(arrays.weights, clean["weight"])
+    np.testing.assert_array_equal(arrays.weights, as_counts(clean["weight"].to_numpy(dtype=float)))
     np.testing.assert_array_equal(arrays.truth, clean["audited"])
     assert arrays.level_names["hazard"] == ("fire", "flood", "storm")
     assert arrays.y is not None
@@ -301,3 +301,13 @@ def test_a_damaged_state_is_refused(table: pd.DataFrame, roles: Roles, damage: d
     state = {**Encoder.fit(table, roles).to_dict(), **damage}
     with pytest.raises(StoreError, match="save again"):
         Encoder.from_dict(state)
+
+
+def test_the_unit_of_survey_weights_is_no_evidence(table: pd.DataFrame) -> None:
+    survey = np.random.default_rng(0).uniform(0.5, 2.0, len(table))
+    small = Encoder.fit(table.assign(weight=survey), FULL).transform(table.assign(weight=survey))
+    large = Encoder.fit(table.assign(weight=1000.5 * survey), FULL).transform(
+        table.assign(weight=1000.5 * survey)
+    )
+    np.testing.assert_allclose(small.weights, large.weights, rtol=1e-12)
+    assert small.weights.mean() == pytest.approx(1.0)

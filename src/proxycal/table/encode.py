@@ -36,7 +36,7 @@ class Arrays:
     y            (n,) the outcome in its own units; None when it was not asked for
     P            (n, p) proxies: numbers standardised on the training rows, levels as 0/1 without the first
     E            (n, q) environment, encoded in the same way
-    weights      (n,) as given, ones where there are none
+    weights      (n,) how many rows each stands for: whole weights as given, others scaled to mean one
     cluster      (n,) integer codes, or None
     truth        (n,) the validated value, NaN where there is none; None without such a column
     kept         (N,) bool, the rows of the question that are here
@@ -153,7 +153,7 @@ class Encoder:
             y=y,
             P=_encode(self.proxies, table, kept),
             E=_encode(self.environment, table, kept),
-            weights=weights_of(table, self.roles)[kept],
+            weights=as_counts(weights_of(table, self.roles)[kept]),
             cluster=None if table.cluster is None else table.cluster[kept],
             truth=None if truth is None else truth[kept],
             kept=kept,
@@ -274,6 +274,20 @@ class Encoder:
             topic="missing",
             value=most,
         )
+
+
+def as_counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many rows each row stands for.
+
+    Whole weights are repeated rows. Any others (survey weights) say how the rows compare, not how many there
+    are: they are scaled to mean one, so that their unit cannot make evidence.
+
+    >>> as_counts(np.array([1.0, 3.0])).tolist(), as_counts(np.array([0.5, 1.0])).tolist()
+    ([1.0, 3.0], [0.6666666666666666, 1.3333333333333333])
+    """
+    if (weights == np.round(weights)).all():
+        return weights
+    return np.asarray(weights / weights.mean())
 
 
 def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
