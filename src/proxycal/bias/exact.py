@@ -166,8 +166,8 @@ def _run_race(
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
         without = frame.rows(null_sample)
-        rival = min(e.bic for e in first[0]) - 2.0 * (bias_side.cost - null_side.cost)
-        entrants = race(without, one_component(False, without, proxies), floor, rival, max_j)
+        # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
+        entrants = race(without, one_component(False, without, proxies), floor, np.inf, max_j)
         runners += [Runner(frame, e, null_side) for e in entrants]
         rival = entrants[0].bic - 2.0 * (null_side.cost - bias_side.cost)
         entrants = race(rows, first, floor, rival, max_j)
