@@ -150,9 +150,12 @@ def _outcome(arrays: Arrays) -> np.ndarray:
     return arrays.y
 
 
-def table_findings(df: Any, roles: Roles, encoder: Encoder) -> list[Finding]:
-    """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated."""
-    troubled = [one for one in audit(df, roles) if not one.ok]
+def table_findings(df: Any, roles: Roles, encoder: Encoder, method: str) -> list[Finding]:
+    """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated.
+
+    An atom is no trouble for the exact method, whose models have one.
+    """
+    troubled = [one for one in audit(df, roles) if not one.ok and (one.topic != "atom" or method != "exact")]
     topics = {one.topic for one in troubled}
     return troubled + [one for one in encoder.findings if one.topic not in topics]
 

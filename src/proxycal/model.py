@@ -139,7 +139,7 @@ class ProxyCalibrator(BaseEstimator):
             estimates=fitted.estimates,
             share_biased=fitted.share_biased,
             verdict=fitted.verdict,
-            findings=(*table_findings(df, self.roles, encoder), *fitted.findings),
+            findings=(*table_findings(df, self.roles, encoder, settings.method), *fitted.findings),
             settings=settings,
             roles=self.roles,
             n=arrays.n,
