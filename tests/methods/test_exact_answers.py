@@ -15,7 +15,8 @@ from proxycal import ProxyCalibrator, load
 from proxycal.bias.designs import Data
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.experiments.worlds import World, draw_world
-from proxycal.methods.exact import ExactFit, _match, content_index, data_of
+from proxycal.methods.exact import ExactFit, content_index, data_of
+from proxycal.methods.parts import match_likely
 from proxycal.table.encode import Encoder
 
 KINDS = ("gaussian", "exponential", "t3", "two-humped", "zero-inflated")
@@ -266,7 +267,7 @@ def test_a_group_of_one_is_no_group_to_match(n_biased):
         rng.normal(size=50), rng.normal(size=(50, 2)), rng.normal(size=(50, 2)), np.ones(50), np.ones(4, bool)
     )
     p_biased = np.where(np.arange(50) < n_biased, 0.9, 0.1)
-    assert _match(data, rng.normal(size=(50, 1)), p_biased) is None
+    assert match_likely(data.y, rng.normal(size=(50, 1)), p_biased, data.weights, None, 0.95)[0] is None
 
 
 def test_nobody_or_everybody_leaves_nothing_to_match():
@@ -275,4 +276,4 @@ def test_nobody_or_everybody_leaves_nothing_to_match():
         rng.normal(size=50), rng.normal(size=(50, 2)), rng.normal(size=(50, 2)), np.ones(50), np.ones(4, bool)
     )
     for p_biased in (np.full(50, 0.2), np.full(50, 0.8)):
-        assert _match(data, rng.normal(size=(50, 1)), p_biased) is None
+        assert match_likely(data.y, rng.normal(size=(50, 1)), p_biased, data.weights, None, 0.95)[0] is None

@@ -22,14 +22,14 @@ from proxycal.bias.moments import fit_moments
 from proxycal.bias.refits import refit_shifts
 from proxycal.content.config import ContentConfig
 from proxycal.effect.calibrate import calibrate
-from proxycal.effect.match import Controls, MatchFit, match_effect, match_new
+from proxycal.effect.match import Controls, match_new
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.evidence import Evidence, collect, verdict
 from proxycal.methods.exact_findings import findings
 from proxycal.methods.fit import Effects, Estimate, Prediction
 from proxycal.methods.latent_content import choose_content, is_curved
-from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
 from proxycal.neural.packing import pack, unpack
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from proxycal.finding import Finding
     from proxycal.table.encode import Arrays
 
-K_MATCH = 5
 BOOTSTRAP_DRAWS = 200
 _PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
 
@@ -232,14 +231,16 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         found = _bootstrapped(found, data, settings)
     rows = found.bias.frame.rows(replace(data, truth=None))
     p_biased = p_of(found.bias, rows, found.cluster_sd)
-    matched = _match(data, content_index(found.bias, rows), p_biased)
+    controls, match = match_likely(
+        data.y, content_index(found.bias, rows), p_biased, data.weights, data.cluster, settings.level
+    )
     moments = fit_moments(
         data.y, arrays.P, arrays.E, data.weights, data.cluster, direction="over", level=settings.level
     )
     estimates = (
         _exact_estimate(found, rows, p_biased, data.weights, settings.level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
-        _match_estimate(matched, settings.level),
+        match,
         *_level_estimates(found, arrays, settings.level),
     )
     return ExactFit(
@@ -249,7 +250,7 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         shift_cov=found.shift_cov,
         sigma=found.sigma,
         cluster_sd=found.cluster_sd,
-        controls=None if matched is None else matched.controls,
+        controls=controls,
         estimates=estimates,
         share_biased=found.share,
         evidence=collect(
@@ -314,14 +315,6 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def _match(data: Data, z: np.ndarray, p_biased: np.ndarray) -> MatchFit | None:
-    """The matched estimate of the rows that are more likely biased than not; None without two groups."""
-    biased = p_biased > 0.5
-    if min(biased.sum(), (~biased).sum()) < K_MATCH:
-        return None
-    return match_effect(data.y, z, biased, K_MATCH, data.weights, data.cluster)
-
-
 def _exact_estimate(
     found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
 ) -> Estimate:
@@ -353,14 +346,6 @@ def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Est
     errors = np.sqrt(np.maximum(np.diag(cov), 0.0))
     triples = zip(names, size, errors, strict=True)
     return [_normal(name, float(a), float(se), level) for name, a, se in triples]
-
-
-def _match_estimate(matched: MatchFit | None, level: float) -> Estimate:
-    if matched is None:
-        return Estimate.missing(
-            "match", "nearly nobody, or nearly everybody, is more likely biased than not: no match"
-        )
-    return _normal("match", matched.alpha, matched.se, level, matched.note)
 
 
 def _normal(name: str, alpha: float, se: float, level: float, note: str = "") -> Estimate:

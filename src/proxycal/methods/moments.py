@@ -17,20 +17,18 @@ from scipy.special import expit
 
 from proxycal.bias.moments import MomentsFit, fit_moments
 from proxycal.effect.calibrate import calibrate
-from proxycal.effect.match import Controls, match_effect, match_new
-from proxycal.effect.uncertainty import normal_interval
+from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError, UnavailableError
 from proxycal.finding import Finding
 from proxycal.methods.crosschecks import WEAK_F, agreement, first_stage
 from proxycal.methods.fit import Effects, Estimate, Prediction
-from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
 from proxycal.neural.packing import pack, unpack
 
 if TYPE_CHECKING:
     from proxycal.config import Settings
     from proxycal.table.encode import Arrays
 
-K_MATCH = 5
 # The gate is linear in E here, so it is kept away from certainty.
 SURE = 0.98
 CONTRADICTED = 0.01
@@ -53,7 +51,6 @@ class MomentsMethod:
     share_biased: float
     first_stage_f: float
     two_valued_p: float
-    drives_p: float
     controls: Controls | None
     moments: Estimate
     match: Estimate
@@ -149,7 +146,6 @@ class MomentsMethod:
             "share_biased",
             "first_stage_f",
             "two_valued_p",
-            "drives_p",
         )
         numbers = {name: getattr(self, name) for name in names}
         values: dict[str, Any] = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
@@ -208,7 +204,7 @@ def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
     u = y - content - centre
     gate = np.linalg.lstsq(design * root[:, None], u * root, rcond=None)[0]
     p = p_biased(u, design @ gate, found.alpha, found.sigma)
-    controls, match = _matched(y, content[:, None], p, w, arrays.cluster, settings.level)
+    controls, match = match_likely(y, content[:, None], p, w, arrays.cluster, settings.level)
     return MomentsMethod(
         sign=sign,
         level=settings.level,
@@ -219,7 +215,6 @@ def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
         share_biased=float(np.average(p, weights=w)),
         first_stage_f=found.first_stage_f_robust,
         two_valued_p=found.two_valued_p,
-        drives_p=found.drives_p,
         controls=controls,
         moments=_estimate(found),
         match=match,
@@ -230,14 +225,3 @@ def _estimate(found: MomentsFit) -> Estimate:
     if not math.isfinite(found.alpha):
         return Estimate.missing("moments", found.note)
     return Estimate("moments", found.alpha, found.se, found.low, found.high, found.note)
-
-
-def _matched(
-    y: np.ndarray, z: np.ndarray, p: np.ndarray, w: np.ndarray, cluster: np.ndarray | None, level: float
-) -> tuple[Controls | None, Estimate]:
-    biased = p > 0.5
-    if min(biased.sum(), (~biased).sum()) < K_MATCH:
-        return None, Estimate.missing("match", "nearly nobody, or nearly everybody, is biased: no match")
-    made = match_effect(y, z, biased, K_MATCH, w, cluster)
-    low, high = normal_interval(made.alpha, made.se, level)
-    return made.controls, Estimate("match", made.alpha, made.se, low, high, made.note)
