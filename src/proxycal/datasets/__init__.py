@@ -2,6 +2,7 @@
 
 from proxycal.datasets.dataset import Dataset
 from proxycal.datasets.jobs import load_jobs
+from proxycal.datasets.nhanes import load_nhanes
 from proxycal.datasets.ohie import load_ohie, ohie_stand_in
 
-__all__ = ["Dataset", "load_jobs", "load_ohie", "ohie_stand_in"]
+__all__ = ["Dataset", "load_jobs", "load_nhanes", "load_ohie", "ohie_stand_in"]
