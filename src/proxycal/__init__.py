@@ -14,6 +14,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning
 
 if TYPE_CHECKING:
     from proxycal import datasets as datasets
+    from proxycal.datasets.nation import simulate_disasters as simulate_disasters
     from proxycal.finding import Finding as Finding
     from proxycal.model import Calibration as Calibration
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
@@ -35,6 +36,7 @@ _HOME = {
     "inject_bias": "proxycal.simulation",
     "load": "proxycal.model",
     "simulate": "proxycal.simulation",
+    "simulate_disasters": "proxycal.datasets.nation",
 }
 
 __all__ = ["ProxycalError", "ProxycalWarning", "__version__", *sorted(_HOME)]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from proxycal.datasets.dataset import Dataset
+from proxycal.datasets.environment import independent, is_flat
 from proxycal.errors import StoreError, TableError
 from proxycal.files import read_table
 from proxycal.table.roles import Roles
@@ -34,10 +35,6 @@ ENVIRONMENT = tuple(
     name for names in COLUMNS.values() for name in names if name not in (OUTCOME_SOURCE, *PROXIES)
 )
 STAND_IN = "simulated stand-in"
-# A column in which all but this share of rows agree tells nearly nobody apart.
-LOW_VARIANCE = 0.005
-# R2 on the columns kept before it, above which a column says nothing new.
-COLLINEAR = 0.999
 _RANGES = {
     OUTCOME_SOURCE: (0.0, 71_157.0), "bp_sar_inp": (72.0, 229.0), "bp_dar_inp": (39.0, 158.0),
     "a1c_inp": (3.73, 11.25), "phqtot_inp": (0.0, 24.0), "hdl_inp": (-1.9, 139.0),
@@ -109,8 +106,8 @@ def assemble(joined: pd.DataFrame, source: str) -> Dataset:
             f"({gaps.max()}): check that the files are complete"
         )
     whole[OUTCOME] = np.log1p(whole[OUTCOME_SOURCE].astype(float))
-    flat = [name for name in ENVIRONMENT if _is_flat(whole[name])]
-    kept, twins = _independent(whole, [name for name in ENVIRONMENT if name not in flat])
+    flat = [name for name in ENVIRONMENT if is_flat(whole[name])]
+    kept, twins = independent(whole, [name for name in ENVIRONMENT if name not in flat])
     notes = [
         source,
         f"{len(whole)} people with every column; {len(joined) - len(whole)} with a gap were left out",
@@ -169,19 +166,3 @@ def _numbers(column: pd.Series, path: Path) -> pd.Series:
             f"{wrong.iloc[0]!r}: export it with codes instead of labels"
         )
     return numbers
-
-
-def _is_flat(column: pd.Series) -> bool:
-    return float(column.value_counts(normalize=True).iloc[0]) > 1.0 - LOW_VARIANCE
-
-
-def _independent(table: pd.DataFrame, names: list[str]) -> tuple[list[str], list[str]]:
-    """Columns in turn, each kept if those kept before do not already give it; and those that they do."""
-    kept: list[str] = []
-    twins: list[str] = []
-    for name in names:
-        x = table[name].to_numpy(dtype=float)
-        X = np.column_stack([np.ones(len(x)), table[kept].to_numpy(dtype=float)])
-        left = x - X @ np.linalg.lstsq(X, x, rcond=None)[0]
-        (twins if left.var() < (1.0 - COLLINEAR) * x.var() else kept).append(name)
-    return kept, twins
