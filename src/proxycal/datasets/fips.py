@@ -44,7 +44,7 @@ SUCCESSORS: dict[str, tuple[str, str]] = {
 
 
 def clean_fips(column: pd.Series) -> pd.Series:
-    """Codes of five digits: 1001, 1001.0, "'01001'", "0500000US01001" are all 01001; anything else is missing.
+    """Codes of five digits: 1001, 1001.0, "'01001'", "0500000US01001" are all 01001; else missing.
 
     >>> import pandas as pd
     >>> clean_fips(pd.Series(["'45001'", 1001.0, "0500000US01001", "Texas"])).tolist()
