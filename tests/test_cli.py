@@ -257,7 +257,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
     "args",
     [
         ["experiment", "case-study", "--out", "dir"],
-        ["experiment", "nhanes", "--quick"],
         ["bench", "scale", "--quick"],
         ["app", "--port", "8000"],
         ["report", "run", "--pdf"],

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from proxycal.experiments.tables import Grid
 
 STUDIES = ("synthetic", "semisynthetic")
-LATER = ("case-study", "nhanes")
+# Those of another kind, with modules of their own.
+OTHERS = ("nhanes",)
+LATER = ("case-study",)
 _QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
 _READING = (
     "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
@@ -83,7 +85,7 @@ def make(
             "or `proxycal fit` on your own table"
         )
     if name not in STUDIES:
-        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *LATER))}")
+        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *OTHERS, *LATER))}")
     chosen = list(methods) or list(studies.METHODS)
     if name == "synthetic":
         if ohie is not None or stand_in:
