@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from proxycal.datasets.account import Entry, Source, read_rows, repaired, summed
-from proxycal.datasets.fips import repair
-from proxycal.datasets.losses import numbers
+from proxycal.datasets.fips import clean_fips, repair
+from proxycal.datasets.losses import numbers, whole_years
 from proxycal.errors import TableError
 from proxycal.files import read_table
 
@@ -51,21 +51,26 @@ def read_counties(path: str | Path) -> Source:
             f"'{path}' has no county code: name that column fips, GEOID or GEO_ID; its columns are "
             f"{', '.join(map(str, raw.columns[:8]))}"
         )
-    raw = raw.rename(columns=ACS)
+    raw = raw.rename(columns={code: "code"} | ACS)
     keys = ["fips"] + (["year"] if "year" in raw.columns else [])
     values = [
         str(name) for name in raw.columns
-        if name not in (code, "year") and pd.api.types.is_numeric_dtype(raw[name])
+        if name not in ("code", "year") and pd.api.types.is_numeric_dtype(raw[name])
     ]  # fmt: skip
     if not values:
         raise TableError(f"'{path}' has no numeric column besides its codes: it holds no covariate")
+    _refuse_twice(raw, ["code", *keys[1:]], path)
     account = [read_rows(SOURCE, len(raw), f"read from '{Path(path).name}'")]
-    table, entries = _split_capitol(raw, str(code))
+    text = tuple(str(name) for name in raw.columns if name not in ("code", "year", *values))
+    if text:
+        account.append(Entry(SOURCE, len(raw), 0, "have columns of text, which are not used", text))
+    if "year" in raw.columns:
+        raw["year"] = whole_years(raw["year"], Path(path))
+    table, entries = _split_capitol(raw)
     account += entries
-    fixed, known, entries = repair(table[str(code)], SOURCE)
+    fixed, known, entries = repair(table["code"], SOURCE)
     account += entries
     table = table.assign(fips=fixed)[known]
-    _refuse_twice(table, [*keys, str(code)], path)
     for name in values:
         column = numbers(table[name], Path(path))
         table[name] = np.where(column < _NOT_GIVEN, np.nan, column)
@@ -93,15 +98,15 @@ def environment_columns(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return made, names
 
 
-def _split_capitol(raw: pd.DataFrame, code: str) -> tuple[pd.DataFrame, list[Entry]]:
+def _split_capitol(raw: pd.DataFrame) -> tuple[pd.DataFrame, list[Entry]]:
     """Connecticut's Capitol region stands for Hartford and Tolland: counts shared out, rates for both."""
-    capitol = raw[code].astype("string").str.strip().str.endswith(_CAPITOL).fillna(False).to_numpy(dtype=bool)
+    capitol = (clean_fips(raw["code"]) == _CAPITOL).fillna(False).to_numpy(dtype=bool)
     if not capitol.any():
         return raw, []
     whole = _HARTFORD[1] + _TOLLAND[1]
     parts = []
     for fips, people in (_HARTFORD, _TOLLAND):
-        part = raw[capitol].assign(**{code: fips})
+        part = raw[capitol].assign(code=fips)
         shared = [name for name in COUNTS if name in part.columns]
         part[shared] = part[shared].astype(float) * people / whole
         parts.append(part)
@@ -117,7 +122,7 @@ def _refuse_twice(table: pd.DataFrame, keys: Sequence[str], path: str | Path) ->
     twice = table.duplicated(list(keys))
     if twice.any():
         raise TableError(
-            f"'{path}' names county {table.loc[twice, 'fips'].iloc[0]} twice ({int(twice.sum())} such rows): "
+            f"'{path}' names county {table.loc[twice, 'code'].iloc[0]} twice ({int(twice.sum())} such rows): "
             "keep one row per county, or add a year column"
         )
 

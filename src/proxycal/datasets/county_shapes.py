@@ -14,6 +14,9 @@ import pandas as pd
 
 # The plane of the map: width and height of the projection, y downwards.
 WIDTH, HEIGHT = 975.0, 610.0
+# A triangle, closed.
+_FEWEST_POINTS = 4
+_DOT = 0.8 * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,13 @@ def county_list() -> pd.DataFrame:
 def _shapes(kind: str) -> tuple[Shape, ...]:
     topology = _topology()
     arcs = _arcs(topology)
-    made = [
-        Shape(one["id"], one["properties"]["name"], tuple(_ring(arcs, ring) for ring in _rings(one)))
-        for one in topology["objects"][kind]["geometries"]
-    ]
+    made = []
+    for one in topology["objects"][kind]["geometries"]:
+        rings = [_ring(arcs, ring) for ring in _rings(one)]
+        # At this scale the smallest islands are points, which enclose nothing; of three cities in Virginia
+        # nothing else is left, and a dot stands for them.
+        drawn = [ring for ring in rings if len(ring) >= _FEWEST_POINTS] or [rings[0].mean(axis=0) + _DOT]
+        made.append(Shape(one["id"], one["properties"]["name"], tuple(drawn)))
     return tuple(sorted(made, key=lambda shape: shape.code))
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from proxycal.datasets.account import Entry, Source, left_out, read_rows, summed
 from proxycal.datasets.fips import repair
-from proxycal.datasets.losses import HAZARDS, KEYS, chosen_years, numbers
+from proxycal.datasets.losses import HAZARDS, KEYS, chosen_years, numbers, whole_years
 from proxycal.errors import SettingsError, TableError
 from proxycal.files import read_table
 
@@ -84,6 +84,8 @@ def _read(
             f"'{path}' has no column {', '.join(missing)}: a transition table has {', '.join(_NEEDED)}"
         )
     table = raw.assign(start=_codes(raw["from_class"], path), end=_codes(raw["to_class"], path))
+    table["hazard"] = raw["hazard"].astype("string").str.strip()
+    table["year"] = whole_years(raw["year"], Path(path))
     table["area"] = numbers(raw["area"], Path(path))
     wrong = ~(table["area"] >= 0)
     if wrong.any():

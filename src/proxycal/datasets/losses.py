@@ -50,6 +50,18 @@ def numbers(column: pd.Series, path: Path) -> np.ndarray:
     return values
 
 
+def whole_years(column: pd.Series, path: Path) -> np.ndarray:
+    """Years as whole numbers (n,); anything else is an error that says where."""
+    years = numbers(column, path)
+    wrong = np.isnan(years) | (years != np.round(years))
+    if wrong.any():
+        raise TableError(
+            f"column '{column.name}' of '{path}' holds {int(wrong.sum())} values that are no year, first in row "
+            f"{int(np.flatnonzero(wrong)[0]) + 2}: remove totals and footnotes below the table"
+        )
+    return years.astype(int)
+
+
 def chosen_years(table: pd.DataFrame, years: Collection[int] | None, source: str) -> list[Entry]:
     """The entry for rows outside the years of the study; they stay in `table` for the caller to drop."""
     if years is None:

@@ -17,7 +17,15 @@ import pandas as pd
 from proxycal.datasets.account import Entry, Source, left_out, read_rows, repaired
 from proxycal.datasets.cpi import price_ratio
 from proxycal.datasets.fips import repair
-from proxycal.datasets.losses import BASE_YEAR, HAZARDS, by_county, chosen_years, find_files, numbers
+from proxycal.datasets.losses import (
+    BASE_YEAR,
+    HAZARDS,
+    by_county,
+    chosen_years,
+    find_files,
+    numbers,
+    whole_years,
+)
 from proxycal.errors import TableError
 from proxycal.files import read_table
 
@@ -79,7 +87,8 @@ def _read(path: Path, base_year: int) -> tuple[pd.DataFrame, int | None]:
             "...: is it a SHELDUS export by county?"
         )
     table = pd.DataFrame({name: own[name] for name in _NEEDED})
-    table["year"] = _whole_years(own["year"], path)
+    table["hazard"] = table["hazard"].astype("string").str.strip()
+    table["year"] = whole_years(own["year"], path)
     for name in ("injuries", "fatalities", "duration_days", "records"):
         if name in own:
             table[name] = numbers(own[name], path)
@@ -117,14 +126,3 @@ def _select(
     kept = historic.to_numpy(dtype=bool) & known
     account += repaired(SOURCE, table.loc[kept, "county"], "of historic counties, summed into the successor")
     return table.assign(fips=fixed)[known], account
-
-
-def _whole_years(column: pd.Series, path: Path) -> np.ndarray:
-    years = numbers(column, path)
-    wrong = np.isnan(years) | (years != np.round(years))
-    if wrong.any():
-        raise TableError(
-            f"column 'Year' of '{path}' holds {int(wrong.sum())} values that are no year, first in row "
-            f"{int(np.flatnonzero(wrong)[0]) + 2}: remove totals and footnotes below the table"
-        )
-    return years.astype(int)

@@ -7,6 +7,7 @@ and counted. Damage is text such as 10.00K, 1.5M or 2B.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,6 @@ from proxycal.files import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
 
 SOURCE = "Storm Events"
 # EVENT_TYPE -> hazard of the study.
@@ -134,8 +134,9 @@ def _select(
 def _place(table: pd.DataFrame, zones: str | Path | None) -> tuple[pd.DataFrame, list[Entry]]:
     """Events on counties; zone events through the zone table, where there is one."""
     account: list[Entry] = []
-    state, place = (table[name].str.strip() for name in ("STATE_FIPS", "CZ_FIPS"))
-    table = table.assign(fips=state + place.str.zfill(3), zone=state.str.zfill(2) + place.str.zfill(3))
+    # Whether it is a county or a zone, the code is built alike.
+    code = table["STATE_FIPS"].str.strip().str.zfill(2) + table["CZ_FIPS"].str.strip().str.zfill(3)
+    table = table.assign(fips=code, zone=code)
     kind = table["CZ_TYPE"].astype("string").str.strip().str.upper()
     other = ~kind.isin(["C", "Z"]).to_numpy(dtype=bool)
     what = "left out: neither county nor forecast zone (marine)"
@@ -167,10 +168,9 @@ def _read_zones(path: str | Path) -> pd.DataFrame:
             f"zone table '{path}' has {int(wrong.sum())} rows without a zone or a county code, first row "
             f"{int(np.flatnonzero(wrong)[0]) + 2}: fill or remove them"
         )
-    if "SHARE" in raw.columns:
-        table["share"] = raw["SHARE"].astype(float)
-    else:
-        table["share"] = 1.0
+    table["share"] = numbers(raw["SHARE"], Path(path)) if "SHARE" in raw.columns else 1.0
+    if not (table["share"] > 0).all():
+        raise TableError(f"zone table '{path}' has a SHARE that is blank or not above 0: give a positive one")
     table["share"] /= table.groupby("zone")["share"].transform("sum")
     return table
 

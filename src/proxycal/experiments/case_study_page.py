@@ -78,9 +78,8 @@ def _data(table: pd.DataFrame, hazards: list[str]) -> dict[str, Any]:
 
 def _script(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace(
-        "<", "\\u003c"
-    )
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c")
 
 
 def _path(shape: Shape) -> str:
