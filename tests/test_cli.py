@@ -256,7 +256,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
 @pytest.mark.parametrize(
     "args",
     [
-        ["experiment", "case-study", "--out", "dir"],
         ["bench", "scale", "--quick"],
         ["app", "--port", "8000"],
         ["report", "run", "--pdf"],

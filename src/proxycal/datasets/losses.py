@@ -56,8 +56,8 @@ def whole_years(column: pd.Series, path: Path) -> np.ndarray:
     wrong = np.isnan(years) | (years != np.round(years))
     if wrong.any():
         raise TableError(
-            f"column '{column.name}' of '{path}' holds {int(wrong.sum())} values that are no year, first in row "
-            f"{int(np.flatnonzero(wrong)[0]) + 2}: remove totals and footnotes below the table"
+            f"column '{column.name}' of '{path}' holds {int(wrong.sum())} values that are no year, first in "
+            f"row {int(np.flatnonzero(wrong)[0]) + 2}: remove totals and footnotes below the table"
         )
     return years.astype(int)
 

@@ -15,7 +15,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from proxycal.datasets.ohie import STAND_IN, load_ohie
-from proxycal.errors import SettingsError, StoreError, UnavailableError
+from proxycal.errors import SettingsError, StoreError
 from proxycal.experiments import figures, studies
 from proxycal.experiments.assumptions import assumptions
 from proxycal.experiments.bench import machine
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 STUDIES = ("synthetic", "semisynthetic")
 # Those of another kind, with modules of their own.
-OTHERS = ("nhanes",)
-LATER = ("case-study",)
+OTHERS = ("case-study", "nhanes")
 _QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
 _READING = (
     "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
@@ -79,13 +78,8 @@ def make(
 
     ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
     """
-    if name in LATER:
-        raise UnavailableError(
-            f"experiment {name} is not available yet: use `proxycal experiment semisynthetic`, "
-            "or `proxycal fit` on your own table"
-        )
     if name not in STUDIES:
-        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *OTHERS, *LATER))}")
+        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *OTHERS))}")
     chosen = list(methods) or list(studies.METHODS)
     if name == "synthetic":
         if ohie is not None or stand_in:
