@@ -9,8 +9,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import norm
+from scipy.stats import t as t_distribution
 
+from proxycal.check.wald import meat, wald_p
 from proxycal.finding import Finding
 
 if TYPE_CHECKING:
@@ -37,14 +39,16 @@ def exclusion(
     E: Array,
     p_biased: Array,
     gains: Array,
+    moved: Array,
     weights: Array,
     cluster: NDArray[np.int64] | None = None,
 ) -> Finding:
     """Whether a proxy sees the report; the most suspicious one by name.
 
-    Two looks at each. Given the environment and the other proxies, a clean one does not depend on who is
-    biased. And taken as an outcome, with the others as its proxies, it has no bias of its own: gains (p,),
-    the BIC gain of one, NaN where not tried. The second needs no p_biased, which a large leak spoils.
+    Three looks at each. Given the environment and the other proxies, a clean one does not depend on who is
+    biased. Taken as an outcome, with the others as its proxies, it has no bias of its own: gains (p,), the
+    BIC gain of one. And the environment moves it through content only: moved (p,), p-values. The last two,
+    NaN where not tried, need no p_biased, which a large leak spoils; the last cannot say which proxy it is.
     """
     ones = np.ones((len(P), 1))
     tests = []
@@ -52,30 +56,42 @@ def exclusion(
         controls = np.hstack([ones, E, E**2, np.delete(P, k, axis=1)])
         tests.append(slope_test(P[:, k], p_biased, controls, weights, cluster)[1])
     t, gain = np.abs(tests), np.nan_to_num(gains, nan=-np.inf)
-    p = min(2.0 * float(norm.sf(t.max())) * len(t), 1.0)
+    beyond = norm.sf(t.max()) if cluster is None else t_distribution.sf(t.max(), len(np.unique(cluster)) - 1)
+    sees = min(2.0 * float(beyond) * len(t), 1.0)
+    some = min(float(np.nanmin(moved)) * len(t), 1.0) if np.isfinite(moved).any() else 1.0
     own = gain.max() > OWN_BIAS
     worst = int(np.argmax(gain)) if own else int(np.argmax(t))
-    ok = not own and p >= SEES
-    name = names[worst]
+    named = own or sees < SEES
+    ok = not named and some >= SEES
+    reading, remedy = _exclusion_words(names[worst], named, ok)
     return Finding(
         question="Do the proxies see the report?",
-        statistic=f"most suspicious: '{name}', t = {t[worst]:.1f} for who is biased, "
-        + (
-            f"BIC gain of a bias of its own {gain[worst]:.1f}"
-            if np.isfinite(gain[worst])
-            else "one look only"
-        ),
-        reading=(
-            "No proxy goes with the bias beyond what the environment and the other proxies say."
-            if ok
-            else f"'{name}' goes with the bias: it may carry a part of it, and alpha is then off."
-        ),
-        remedy="Nothing to do."
-        if ok
-        else f"Leave '{name}' out and fit again; refute('drop-proxy') compares.",
+        statistic=f"most suspicious: '{names[worst]}', t = {t[worst]:.1f} for who is biased"
+        + (f", BIC gain of a bias of its own {gain[worst]:.1f}" if np.isfinite(gain[worst]) else "")
+        + (f"; any of them moved by the environment, p = {some:.2g}" if np.isfinite(moved).any() else ""),
+        reading=reading,
+        remedy=remedy,
         ok=ok,
         topic="exclusion",
-        value=p,
+        value=min(sees, some),
+    )
+
+
+def _exclusion_words(name: str, named: bool, ok: bool) -> tuple[str, str]:
+    if ok:
+        return (
+            "No proxy goes with the bias beyond what the environment and the other proxies say.",
+            "Nothing to do.",
+        )
+    wrong = "and alpha, or that no bias was found, is then off."
+    if named:
+        return (
+            f"'{name}' goes with the bias: it may carry a part of it, {wrong}",
+            f"Leave '{name}' out and fit again; refute('drop-proxy') compares.",
+        )
+    return (
+        f"The environment moves some proxy beyond content: it may carry a part of the bias, {wrong}",
+        "refute('drop-proxy') says without which of them the answer is another.",
     )
 
 
@@ -117,13 +133,9 @@ def even_noise(
     size = np.sqrt(square)
     target = size - float(np.average(size, weights=weights))
     slopes = np.linalg.lstsq(centred * root, target * root[:, 0], rcond=None)[0]
-    scores = centred * (weights * (target - centred @ slopes))[:, None]
-    if cluster is not None:
-        scores = np.column_stack([np.bincount(cluster, column) for column in scores.T])
     bread = np.linalg.pinv(centred.T @ (centred * weights[:, None]), hermitian=True)
-    cov = bread @ (scores.T @ scores) @ bread
-    wald = float(slopes @ np.linalg.pinv(cov, hermitian=True) @ slopes)
-    p = float(chi2.sf(max(wald, 0.0), np.linalg.matrix_rank(cov, hermitian=True)))
+    middle = meat(centred * (weights * (target - centred @ slopes))[:, None], cluster)
+    p = wald_p(np.asarray(slopes), bread @ middle @ bread, cluster)
     even = p >= UNEVEN
     if even:
         reading, remedy = "It is.", "Nothing to do."

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError, StoreError, UnavailableError
-from proxycal.experiments import bench_accuracy, bench_coverage, bench_null, bench_speed
+from proxycal.experiments import bench_accuracy, bench_coverage, bench_null, bench_speed, bench_violations
 from proxycal.experiments.bench import Bench, code_digest, markdown, run, so_far, write
 
 if TYPE_CHECKING:
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
     from proxycal.experiments.sweep import How
 
-BENCHES = {"accuracy": bench_accuracy.bench, "coverage": bench_coverage.bench, "null": bench_null.bench}
+BENCHES = {
+    "accuracy": bench_accuracy.bench,
+    "coverage": bench_coverage.bench,
+    "null": bench_null.bench,
+    "violations": bench_violations.bench,
+}
 
 
 def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[str, tuple[Path, Path]]:
@@ -30,9 +35,11 @@ def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[st
     if quick and not how.resume and (folder / "sweep.json").exists():
         # A quick run costs two minutes, so that an earlier one is not worth a question.
         shutil.rmtree(folder)
-    code = code_digest()
-    page = bench.page(run(bench, folder, how))
-    if code != code_digest():
+    # Violations put questions to a fit, so that another function runs their cells, of more code.
+    go, digest = (bench_violations.run, bench_violations.code) if kind == "violations" else (run, code_digest)
+    code = digest()
+    page = bench.page(go(bench, folder, how))
+    if code != digest():
         code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
     command = f"proxycal bench {kind}{' --quick' if quick else ''} --jobs {how.jobs}"
     text = markdown(page, command, code, quick)
@@ -46,7 +53,8 @@ def look(kind: str, quick: bool, work: Path) -> str:
     trials = so_far(bench, folder)
     if trials.empty:
         raise StoreError(f"'{folder}' holds no finished cell of this benchmark yet: wait, or check --work")
-    return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", code_digest(), quick)
+    code = bench_violations.code() if kind == "violations" else code_digest()
+    return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", code, quick)
 
 
 def _bench(kind: str, quick: bool) -> Bench:

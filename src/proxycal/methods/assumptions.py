@@ -10,6 +10,8 @@ import numpy as np
 from proxycal.bias.designs import Data
 from proxycal.bias.exact import fit_exact
 from proxycal.check.assumptions import agreement_of_models, even_noise, exclusion, leverage, multiplicity
+from proxycal.check.instruments import moved_proxies
+from proxycal.check.outcome import direct_environment, gap_in_content, noise_shape
 from proxycal.methods.exact import ExactFit, data_of
 from proxycal.methods.parts import outcome_of
 
@@ -28,9 +30,20 @@ def further_findings(
     design = (arrays.weights, arrays.cluster)
     found = [
         exclusion(
-            arrays.P, arrays.proxy_names, arrays.E, made.p_biased, _own_bias(arrays, settings), *design
+            arrays.P,
+            arrays.proxy_names,
+            arrays.E,
+            made.p_biased,
+            _own_bias(arrays, settings),
+            moved_proxies(arrays.P, arrays.E, *design),
+            *design,
         ),
         even_noise(_noise(y, made), arrays.E, arrays.weights, _models_noise(fit), arrays.cluster),
+        _direct(fit, y, made, arrays),
+        noise_shape(
+            y - made.mu, made.p_biased, _bias(made), arrays.weights, _models_shape(fit), arrays.cluster
+        ),
+        gap_in_content(made.mu, arrays.E, arrays.weights),
         leverage(y, arrays.P, arrays.E, made.p_biased, *design),
     ]
     if isinstance(fit, ExactFit) and fit.verdict == "bias found" and fit.spec.frame.effect == "constant":
@@ -41,12 +54,36 @@ def further_findings(
 def _noise(y: np.ndarray, made: Prediction) -> np.ndarray:
     """E[(y - mu - bias)^2 | data] of each row: calibration takes off p * bias."""
     p = made.p_biased
-    bias = made.shift / p.clip(1e-12)
-    return (1.0 - p) * (y - made.mu) ** 2 + p * (y - made.mu - bias) ** 2
+    return (1.0 - p) * (y - made.mu) ** 2 + p * (y - made.mu - _bias(made)) ** 2
+
+
+def _bias(made: Prediction) -> np.ndarray:
+    """The bias that each row has if it has one, signed."""
+    return made.shift / made.p_biased.clip(1e-12)
+
+
+def _direct(fit: FittedMethod, y: np.ndarray, made: Prediction, arrays: Arrays) -> Finding:
+    """Where no bias was claimed, what was reported is taken as it is."""
+    claimed = fit.verdict == "bias found"
+    return direct_environment(
+        y - made.shift if claimed else y,
+        arrays.P,
+        arrays.E,
+        made.p_biased,
+        fit.estimate.alpha if claimed else 0.0,
+        fit.estimate.se if claimed else 0.0,
+        arrays.weights,
+        isinstance(fit, ExactFit),
+        arrays.cluster,
+    )
+
+
+def _models_shape(fit: FittedMethod) -> bool:
+    return isinstance(fit, ExactFit) and fit.spec.shape.J > 1
 
 
 def _models_noise(fit: FittedMethod) -> bool:
-    return isinstance(fit, ExactFit) and (fit.spec.shape.scale == "environment" or fit.spec.shape.J > 1)
+    return _models_shape(fit) or (isinstance(fit, ExactFit) and fit.spec.shape.scale == "environment")
 
 
 def _own_bias(arrays: Arrays, settings: Settings) -> np.ndarray:
