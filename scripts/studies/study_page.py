@@ -1,0 +1,230 @@
+"""What the real studies share: fit a table in several ways, question the fit, write it all down."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import proxycal as pc
+from proxycal.datasets.account import Entry, lines
+from proxycal.datasets.cpi import price_ratio
+from proxycal.experiments.bench import code_digest, machine
+from proxycal.experiments.figures import save
+from proxycal.experiments.tables import Grid, to_frame, to_markdown
+from proxycal.files import read_table, write_table, write_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from proxycal.trust import Power, Refutation
+
+BASE_YEAR = 2020
+# Of what a county is like, the columns that say how much can be lost there and who writes it down.
+COUNTY = (
+    "log_population", "log_density", "median_household_income", "poverty_rate", "pct_bachelors",
+    "median_age", "homeownership_2010",
+)  # fmt: skip
+# Sizes of a bias to look for, in sds of the outcome: a factor of two to a factor of a hundred or so.
+POWER_SIZES = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One way to ask a table for a bias; label says how it differs from the others."""
+
+    label: str
+    table: pd.DataFrame
+    roles: pc.Roles
+
+
+@dataclass(frozen=True, slots=True)
+class RealStudy:
+    """A study of real data: the main question first, what was said before it, and what limits it.
+
+    command : how to make the page. intro, limits : paragraphs, and points. account : of every row lost.
+    """
+
+    name: str
+    title: str
+    command: str
+    intro: tuple[str, ...]
+    questions: tuple[Question, ...]
+    account: tuple[Entry, ...]
+    limits: tuple[str, ...]
+
+
+def read_counties(folder: Path) -> pd.DataFrame:
+    """County covariates by FIPS, people and density in logs."""
+    counties = read_table(folder / "county_covariates.csv.gz", text=["fips"])
+    with np.errstate(divide="ignore"):
+        counties["log_population"] = np.log(counties["population"])
+        counties["log_density"] = np.log(counties["population"] / counties["area_sq_mi"])
+    return counties[["fips", "state", *COUNTY]]
+
+
+def constant_dollars(loss: pd.Series, year: pd.Series) -> np.ndarray:
+    """Dollars of each year as dollars of BASE_YEAR."""
+    return loss.to_numpy(dtype=float) * price_ratio(year.to_numpy(), BASE_YEAR)
+
+
+def make(study: RealStudy, out: Path, repetitions: int) -> str:
+    """Fit every question, put the first to the test, and write NAME.md, tables/ and figures/ in `out`."""
+    for part in ("tables", "figures"):
+        (out / part).mkdir(parents=True, exist_ok=True)
+    models = [pc.ProxyCalibrator(one.roles, direction="under").fit(one.table) for one in study.questions]
+    main = models[0]
+    placebo = main.refute("placebo", repetitions=repetitions)
+    power = main.power(alphas=POWER_SIZES, repetitions=repetitions)
+    grids = {
+        "answers": answers_table(study.questions, models),
+        "estimates": estimates_table(main),
+        "findings": findings_table(main),
+        "power": power_table(power.table),
+    }
+    for name, grid in grids.items():
+        write_table(to_frame(grid), out / "tables" / f"{study.name}-{name}.csv")
+    save(figure(study.questions[0], main), out / "figures", f"{study.name}-fit")
+    text = page(study, main, grids, placebo, power)
+    write_text(out / f"{study.name}.md", text)
+    return text
+
+
+def answers_table(questions: tuple[Question, ...], models: list[pc.ProxyCalibrator]) -> Grid:
+    """The verdict of every question, a row each."""
+    rows = []
+    for question, model in zip(questions, models, strict=True):
+        low, high = model.alpha_interval_
+        gains = [one.value for one in model.findings_ if one.topic == "race"]
+        rows.append(
+            (
+                question.label,
+                f"{len(question.table):,}",
+                model.verdict_,
+                f"{model.alpha_:.2f} ({low:.2f} to {high:.2f})",
+                f"{model.share_biased_:.0%}",
+                f"{gains[0]:.0f}" if gains and gains[0] is not None else "-",
+            )
+        )
+    columns = ("asked how", "rows", "verdict", "alpha, log dollars (95%)", "share biased", "BIC gain")
+    return _grid("answers", "The same losses, asked in several ways", columns, rows)
+
+
+def estimates_table(model: pc.ProxyCalibrator) -> Grid:
+    """The three estimators of the main fit."""
+    rows = [
+        (str(name), *[f"{row[key]:.2f}" for key in ("alpha", "se", "low", "high")], str(row["note"]))
+        for name, row in model.summary().iterrows()
+    ]
+    columns = ("estimator", "alpha", "se", "low", "high", "note")
+    return _grid("estimates", "The estimators of the main fit side by side", columns, rows)
+
+
+def findings_table(model: pc.ProxyCalibrator) -> Grid:
+    """`model.check()`, a row per question."""
+    rows = [("yes" if one.ok else "NO", one.question, one.statistic, one.reading) for one in model.check()]
+    return _grid(
+        "findings", "What the checks say (`model.check()`)", ("ok", "", "statistic", "reading"), rows
+    )
+
+
+def power_table(table: pd.DataFrame) -> Grid:
+    """What size of bias these rows could have shown."""
+    rows = [
+        (f"{alpha:g}", f"{row['size']:.2f}", f"{np.exp(row['size']):.1f}", f"{row['chance']:.0%}")
+        for alpha, row in table.iterrows()
+    ]
+    columns = ("size, sds of the outcome", "log dollars", "as a factor", "found in")
+    return _grid("power", "Known biases injected into these rows: how often they are found", columns, rows)
+
+
+def _grid(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+    # A bar inside a cell would end it.
+    clean = [tuple(cell.replace("|", "/") for cell in row) for row in rows]
+    return Grid(name, title, tuple(("", column) for column in columns), tuple(clean))
+
+
+def figure(question: Question, model: pc.ProxyCalibrator) -> Figure:
+    """Reported losses against what content says, and against the first two proxies."""
+    with warnings.catch_warnings():
+        # The page says in words that the losses are left as reported.
+        warnings.simplefilter("ignore", pc.ProxycalWarning)
+        made = model.calibrate(question.table)
+    y = question.table[question.roles.outcome].to_numpy(dtype=float)
+    drawn = Figure(figsize=(10.2, 3.5), layout="constrained")
+    FigureCanvasAgg(drawn)
+    panels = drawn.subplots(1, 3, sharey=True)
+    shown = [("expected if nobody under-reports, log dollars", made["mu"].to_numpy())]
+    shown += [(name, question.table[name].to_numpy(dtype=float)) for name in question.roles.proxies[:2]]
+    for panel, (name, x) in zip(panels, shown, strict=True):
+        points = panel.scatter(
+            x, y, c=made["p_biased"], s=5, alpha=0.6, linewidths=0, cmap="cividis", vmin=0.0, vmax=1.0
+        )
+        panel.set_xlabel(name.replace("_", " "), fontsize=8)
+    panels[0].axline((float(y.mean()), float(y.mean())), slope=1.0, color="0.4", linewidth=1.0)
+    panels[0].set_ylabel(f"reported loss, log dollars of {BASE_YEAR}", fontsize=8)
+    drawn.colorbar(points, ax=panels[-1]).set_label("P(under-reported), by the fit", fontsize=8)
+    return drawn
+
+
+def page(
+    study: RealStudy, model: pc.ProxyCalibrator, grids: dict[str, Grid], placebo: Refutation, power: Power
+) -> str:
+    """The page: the verdict first, then what it rests on, then every limit."""
+    verdicts = {row[2] for row in grids["answers"].rows}
+    sections = [
+        f"# {study.title}",
+        f"Made by `{study.command}` with {machine(code_digest())}",
+        *study.intro,
+        "## The answer",
+        f"**{model.verdict_}** ({study.questions[0].label}). {_meaning(model, power)}",
+        _agreement(verdicts),
+        to_markdown(grids["answers"]).rstrip(),
+        f"![The fit](figures/{study.name}-fit.png)",
+        to_markdown(grids["estimates"]).rstrip(),
+        "## Put to the test",
+        f"- {placebo}\n- power: {power}",
+        to_markdown(grids["power"]).rstrip(),
+        to_markdown(grids["findings"]).rstrip(),
+        "## Limits",
+        "\n".join(f"- {one}" for one in study.limits),
+        "## Rows",
+        lines(study.account),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _meaning(model: pc.ProxyCalibrator, power: Power) -> str:
+    if model.verdict_ == "bias found":
+        return (
+            f"The fit says that {model.share_biased_:.0%} of the losses are reported {model.alpha_:.2f} "
+            f"log points too low, a factor of {np.exp(model.alpha_):.1f}. Read the limits before "
+            "believing it."
+        )
+    factor = np.exp(power.detectable * power.sd)
+    seen = (
+        f"a shift would be found in nine cases of ten only from a factor of about {factor:.0f} on"
+        if np.isfinite(factor)
+        else "no size that was tried would be found in nine cases of ten"
+    )
+    return (
+        "The losses are left as reported; the size in the table is what a shift would be if one were "
+        f"forced on the data, and is no result. It is no proof of honest figures either: {seen} (section "
+        "Put to the test)."
+    )
+
+
+def _agreement(verdicts: set[str]) -> str:
+    if len(verdicts) == 1:
+        return "All ways of asking get the same verdict."
+    return (
+        f"The verdict depends on how the table is asked ({'; '.join(sorted(verdicts))}). Whoever could "
+        "choose the declaration could choose the answer: no number here should be used as the size of "
+        "under-reporting."
+    )
