@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +21,7 @@ from proxycal.experiments.tables import Grid, to_frame, to_markdown
 from proxycal.files import read_table, write_table, write_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -72,6 +74,16 @@ def read_counties(folder: Path) -> pd.DataFrame:
 def constant_dollars(loss: pd.Series, year: pd.Series) -> np.ndarray:
     """Dollars of each year as dollars of BASE_YEAR."""
     return loss.to_numpy(dtype=float) * price_ratio(year.to_numpy(), BASE_YEAR)
+
+
+def run(study: Callable[[Path], RealStudy], about: str | None, repetitions: int) -> None:
+    """The command line of a study: the folder of the data, where to write, how often to refit."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("data", type=Path, help="folder with the losses, the proxies and the counties")
+    parser.add_argument("--out", type=Path, default=Path("docs/studies"))
+    parser.add_argument("--repetitions", type=int, default=repetitions, help="refits per test")
+    given = parser.parse_args()
+    print(make(study(given.data), given.out, given.repetitions))
 
 
 def make(study: RealStudy, out: Path, repetitions: int) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from study_page import BASE_YEAR, COUNTY, Question, RealStudy, constant_dollars, make, read_counties
+from study_page import BASE_YEAR, COUNTY, Question, RealStudy, constant_dollars, read_counties, run
 
 from proxycal import Roles
 from proxycal.datasets.account import Entry, left_out, read_rows
@@ -88,15 +87,5 @@ def study(folder: Path) -> RealStudy:
     )
 
 
-def main() -> None:
-    """Write the page, its tables and figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="folder with the tornadoes and the counties")
-    parser.add_argument("--out", type=Path, default=Path("docs/studies"))
-    parser.add_argument("--repetitions", type=int, default=4, help="refits per test")
-    given = parser.parse_args()
-    print(make(study(given.data), given.out, given.repetitions))
-
-
 if __name__ == "__main__":
-    main()
+    run(study, __doc__, repetitions=4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import numpy as np
 import pandas as pd
 from scipy.stats import kurtosis
@@ -10,6 +12,9 @@ from proxycal.datasets.nhanes import DIRECTIONS, ENVIRONMENT, OUTCOMES, load_nha
 from proxycal.experiments.nhanes import BMI_NAMES, MEAN_METHODS, ROW_METHODS
 from proxycal.experiments.tables import Grid
 from proxycal.experiments.validated import two_valued_floor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNITS = {"weight": "kg", "height": "cm", "bmi": "kg/m2"}
 MAIN_SHARE = 0.1
@@ -37,6 +42,13 @@ def pick(long: pd.DataFrame, method: str, metric: str, group: str = "all") -> pd
     return long[same]
 
 
+def parts(long: pd.DataFrame) -> Iterator[tuple[bool, str, float, pd.DataFrame]]:
+    """The results by proxies (with body fat or not), outcome and share validated."""
+    for key, part in long.groupby(["body_fat", "outcome", "share"], sort=True):
+        body_fat, outcome, share = cast("tuple[bool, str, float]", key)
+        yield bool(body_fat), str(outcome), float(share), part
+
+
 def _label(outcome: str, body_fat: bool) -> str:
     return f"{outcome}, body fat too" if body_fat else outcome
 
@@ -44,7 +56,7 @@ def _label(outcome: str, body_fat: bool) -> str:
 def verdict_table(long: pd.DataFrame) -> Grid:
     """What the package says by itself, a row per outcome and share."""
     rows = []
-    for (body_fat, outcome, share), part in long.groupby(["body_fat", "outcome", "share"], sort=True):
+    for body_fat, outcome, share, part in parts(long):
         counts = pick(part, "fit", "verdict")["text"].value_counts()
         rows.append(
             (
@@ -65,7 +77,7 @@ def verdict_table(long: pd.DataFrame) -> Grid:
 def rmse_table(long: pd.DataFrame) -> Grid:
     """Error on the rows that were not validated, a column per method."""
     rows = []
-    for (body_fat, outcome, share), part in long.groupby(["body_fat", "outcome", "share"], sort=True):
+    for body_fat, outcome, share, part in parts(long):
         cells = [spread(pick(part, method, "rmse")["value"]) for method in ROW_METHODS]
         name = f"{_label(outcome, body_fat)} ({UNITS[outcome]})"
         rows.append((name, f"{share:.0%}", str(part["seed"].nunique()), *cells))
@@ -77,7 +89,7 @@ def rmse_table(long: pd.DataFrame) -> Grid:
 def pair_table(long: pd.DataFrame) -> Grid:
     """Differences of RMSE on the same draws: below zero, the first is better."""
     rows = []
-    for (outcome, share), part in long[long["share"] > 0].groupby(["outcome", "share"], sort=True):
+    for _, outcome, share, part in parts(long[long["share"] > 0]):
         for first, second in COMPARED:
             difference = paired(part, first, second)
             rows.append(
@@ -117,7 +129,7 @@ def group_table(long: pd.DataFrame) -> Grid:
 def mean_table(long: pd.DataFrame) -> Grid:
     """The mean measurement of these people: how far off, how wide the interval."""
     rows = []
-    for (outcome, share), part in long[long["share"] > 0].groupby(["outcome", "share"], sort=True):
+    for _, outcome, share, part in parts(long[long["share"] > 0]):
         for method in (*MEAN_METHODS, *ROW_METHODS):
             off = pick(part, method, "mean error")["value"]
             covers = pick(part, method, "covers")["value"]
