@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,8 @@ from proxycal.datasets.account import Entry, left_out, read_rows
 from proxycal.files import read_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 PROXIES = ["log_length_miles", "log_width_yards"]

@@ -62,6 +62,8 @@ def test_the_chosen_trust_has_least_variance():
     assert best.se < min(around)
     exact = 0.8 * 9.0 / ((1 + 100 / 2000) * (0.64 * 9.0 + 1.0))
     assert best.lam == pytest.approx(exact, rel=0.1)
+    given = np.cov(truth[:100], f[:100])[0, 1] / ((1 + 100 / 2000) * f.var(ddof=1))
+    assert best.lam == pytest.approx(given, rel=1e-12)
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say_and_gain_from_predictions():
