@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from proxycal.datasets.disasters import Study
 
 QUICK_COUNTIES = 700
+_REAL = "Property losses in dollars of 2023, calibrated by land-cover change."
+_SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
+_QUICK = " QUICK RUN: part of the counties, a smoke test and no evidence."
 _LIMITS = (
     "Limits: a reported loss of zero has no logarithm and stays as it is; a bias of one size per hazard is a "
     "simplification; land cover sees what changed the ground and misses what did not (wind damage to roofs, "
@@ -92,7 +95,8 @@ def perform(inputs: Inputs, out: Path, year: int | None = None, quick: bool = Fa
     joined = _join(inputs)
     shown = _shown_year(joined.dataset.table, year)
     found = analyse(joined, truth, jobs)
-    return _write(found, joined, out, shown, truth is not None)
+    note = _REAL if truth is None else _SIMULATED + (_QUICK if quick else "")
+    return _write(found, joined, out, shown, note)
 
 
 def _join(inputs: Inputs) -> Study:
@@ -112,7 +116,7 @@ def _shown_year(table: pd.DataFrame, year: int | None) -> int:
     return years[-1] if year is None else year
 
 
-def _write(found: CaseStudy, joined: Study, out: Path, year: int, simulated: bool) -> str:
+def _write(found: CaseStudy, joined: Study, out: Path, year: int, note: str) -> str:
     for ending in ("csv", "parquet"):
         write_table(found.counties, out / f"counties.{ending}")
     write_table(found.fits, out / "fits.csv")
@@ -127,11 +131,6 @@ def _write(found: CaseStudy, joined: Study, out: Path, year: int, simulated: boo
     verdicts = dict(zip(found.fits["fit"], found.fits["verdict"], strict=True))
     save(four_maps(found.counties, year, verdicts), out / "figures", f"maps-{year}")
     save(bar_chart(found.bars, true_alpha), out / "figures", "hazards")
-    note = (
-        "SIMULATED counties and losses: nothing here is a fact about a real place."
-        if simulated
-        else "Property losses in dollars of 2023, calibrated by land-cover change."
-    )
     write_text(out / "map.html", render(found.counties, year, note))
     text = page(found, joined, year, note)
     write_text(out / "results.md", text)

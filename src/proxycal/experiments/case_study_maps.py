@@ -31,7 +31,7 @@ WORDS = (
 # Steps of cividis, light to dark: for colour-blind readers and in grey print an order, none of them white.
 COLOURS = ("#f6e15b", "#bcae6c", "#7f7c75", "#434e6c", "#00224e")
 NO_EVENT = "#ffffff"
-MISSING = "no event"
+MISSING = "no event with a reported loss"
 # A county with an event and nobody to compare it with is not one without an event.
 NO_MATCH, UNMATCHED = "#d9d9d9", "event, nothing to compare with"
 

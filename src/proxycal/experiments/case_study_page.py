@@ -71,6 +71,7 @@ def _data(table: pd.DataFrame, hazards: list[str]) -> dict[str, Any]:
         "verdicts": {hazard: str(verdicts[hazard]) for hazard in hazards},
         "colours": list(COLOURS),
         "none": NO_EVENT,
+        "missing": MISSING,
         "unmatched": NO_MATCH,
         "rows": rows,
     }
