@@ -104,6 +104,18 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
         assert fit.score_share == pytest.approx(alone.score_share, abs=1e-6)
 
 
+def test_company_of_the_same_size_changes_no_digit() -> None:
+    y, z, E, _ = _biased(150, 5.0)
+    train = [np.arange(f, f + 101) for f in range(5)]
+    validation = [np.arange(120, 150)] * 5
+    config = replace(TINY, epochs=20, width=16)
+    together = fit_bias_vae(y, z, E, np.ones(150), train, validation, config, seed=3)
+    for f, fit in enumerate(together):
+        alone = fit_bias_vae(y, z, E, np.ones(150), [train[f]], [validation[f]], config, seed=3)[0]
+        for name, value in alone.state.items():
+            np.testing.assert_array_equal(fit.state[name], value, err_msg=name)
+
+
 def test_the_start_with_the_best_validation_loss_is_kept() -> None:
     one, four = _fit(80, 5.0, replace(TINY, restarts=1)), _fit(80, 5.0, replace(TINY, restarts=4))
     assert one.restart == 0

@@ -192,14 +192,18 @@ def train_models(
 
 
 def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
-    """Adam, the observation variances with a learning rate of their own."""
+    """Adam, the observation variances with a learning rate of their own.
+
+    Not the fused one: it rounds the last elements of a tensor differently from the others, so that a model's
+    fit would depend on its place among the models.
+    """
     variances = [p for name, p in vae.named_parameters() if name == "log_variance"]
     others = [p for name, p in vae.named_parameters() if name != "log_variance"]
     rates = [
         {"params": others, "lr": config.learning_rate},
         {"params": variances, "lr": config.variance_learning_rate},
     ]
-    return torch.optim.Adam(rates, fused=True)
+    return torch.optim.Adam(rates, foreach=False, fused=False)
 
 
 def mean_over_rows(
