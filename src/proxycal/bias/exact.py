@@ -267,7 +267,8 @@ def _finer_noise(bias: Runner, runners: list[Runner], data: Data, floor: float) 
 
     BIC decides whether there is a bias. Once there is one, the shape of skewed or heavy-tailed noise is a
     nuisance: BIC stops at a shape that is too coarse by an amount that the size of the bias takes up (in
-    exponential noise about half a standard error at 2,000 rows), and AIC is what undersmooths it.
+    exponential noise about half a standard error at 2,000 rows), and AIC is what undersmooths it. A component
+    as narrow as it may be is no shape but a few rows that happen to agree: it would shrink the interval only.
     """
     shape = bias.entrant.shape
     if shape.J == 1 or shape.means != "shared":
@@ -276,9 +277,10 @@ def _finer_noise(bias: Runner, runners: list[Runner], data: Data, floor: float) 
     for runner in runners:
         if runner.entrant.shape == finer and runner.frame is bias.frame:
             other = _polish(runner, data, np.arange(len(data.y)), floor)
+            smooth = np.exp(other.entrant.params.log_sigma.min()) > 2.0 * floor
             # Each component of shared slopes has a weight, an intercept and a width.
             gained = other.entrant.loglik - bias.entrant.loglik
-            return other if other.entrant.converged and gained > 3.0 else bias
+            return other if smooth and other.entrant.converged and gained > 3.0 else bias
     return bias
 
 
