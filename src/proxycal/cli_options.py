@@ -29,6 +29,10 @@ Level = Annotated[float | None, typer.Option(help="Level of the intervals, such 
 Missing = Annotated[str | None, typer.Option(help="raise, drop or impute rows with missing values.")]
 Seed = Annotated[int | None, typer.Option(help="Same seed, same bytes.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes to use; the answer does not depend on it.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--jobs", help="Processes to use; all cores if not given."),
+]
 Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

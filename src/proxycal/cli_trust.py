@@ -17,7 +17,6 @@ from proxycal.cli_options import (
     Effect,
     Environment,
     Id,
-    Jobs,
     Json,
     Level,
     Method,
@@ -30,6 +29,7 @@ from proxycal.cli_options import (
     Table,
     Truth,
     Weights,
+    Workers,
 )
 from proxycal.errors import SettingsError
 
@@ -48,15 +48,17 @@ def refute(
     run: Run,
     kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
     repetitions: Repetitions = 20,
-    jobs: Jobs = None,
+    jobs: Workers = None,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
     """Try to break a finished fit: change its rows in one way, fit again, and see what still stands."""
+    import joblib
+
     from proxycal.model import load
 
     model = load(run)
-    model.n_jobs = model.n_jobs if jobs is None else jobs
+    model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with counted(f"refits ({kind})", quiet) as progress:
         found = model.refute(kind, repetitions, progress)
     if json_output:
@@ -81,7 +83,7 @@ def power(
     level: Level = None,
     missing: Missing = None,
     seed: Seed = None,
-    jobs: Jobs = None,
+    jobs: Workers = None,
     config: Config = None,
     alphas: Annotated[str, typer.Option(help="Sizes to try, in sds of the outcome.")] = "0.25,0.5,1,2,5",
     repetitions: Repetitions = 20,
@@ -92,12 +94,14 @@ def power(
     json_output: Json = False,
 ) -> None:
     """How large a bias would have to be for this table to show it: known biases are injected and fitted."""
+    import joblib
+
     from proxycal.runfile import read_request
 
     request = read_request(config, {
         "outcome": outcome, "proxies": proxies, "environment": environment, "weights": weights,
         "cluster": cluster, "id": id_column, "truth": truth, "direction": direction, "method": method,
-        "effect": effect, "level": level, "missing": missing, "seed": seed, "jobs": jobs,
+        "effect": effect, "level": level, "missing": missing, "seed": seed,
     })  # fmt: skip
     sizes = _numbers(alphas)
     frame = console.read(table, request.roles)
@@ -105,6 +109,7 @@ def power(
         from proxycal.model import ProxyCalibrator
 
         model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+        model.n_jobs = joblib.cpu_count() if jobs is None else jobs
         found = model.power(sizes, repetitions, progress)
     if picture is not None:
         _draw(found, picture)

@@ -55,9 +55,9 @@ def test_clean_proxies_pass_and_a_leaking_one_is_named():
     for seed in range(30):
         P, E, a = world(seed=seed)
         w = np.ones(len(a))
-        alarms += not exclusion(P, NAMES, E, a, NONE, w).ok
+        alarms += not exclusion(P, NAMES, E, a, NONE, NONE, w).ok
         P[:, 1] += 0.5 * a
-        found = exclusion(P, NAMES, E, a, NONE, w)
+        found = exclusion(P, NAMES, E, a, NONE, NONE, w)
         assert not found.ok
         assert "'two'" in found.reading
     assert alarms == 0
@@ -65,10 +65,19 @@ def test_clean_proxies_pass_and_a_leaking_one_is_named():
 
 def test_a_bias_of_its_own_names_the_proxy_whatever_p_biased_says():
     P, E, a = world()
-    found = exclusion(P, NAMES, E, a, np.array([-20.0, np.nan, 40.0]), np.ones(len(a)))
+    found = exclusion(P, NAMES, E, a, np.array([-20.0, np.nan, 40.0]), NONE, np.ones(len(a)))
     assert not found.ok
     assert "'three'" in found.statistic
-    assert exclusion(P, NAMES, E, a, np.array([-20.0, 3.0, 10.0]), np.ones(len(a))).ok
+    assert exclusion(P, NAMES, E, a, np.array([-20.0, 3.0, 10.0]), NONE, np.ones(len(a))).ok
+
+
+def test_a_proxy_that_the_environment_moves_is_an_alarm_without_a_name():
+    P, E, a = world()
+    found = exclusion(P, NAMES, E, a, NONE, np.array([0.2, 1e-7, np.nan]), np.ones(len(a)))
+    assert not found.ok
+    assert found.value == pytest.approx(3e-7)
+    assert "some proxy" in found.reading
+    assert exclusion(P, NAMES, E, a, NONE, np.array([0.2, 1e-4, np.nan]), np.ones(len(a))).ok
 
 
 def test_even_noise_passes_and_uneven_noise_is_seen_unless_modelled():

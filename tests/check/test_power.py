@@ -68,5 +68,9 @@ def test_the_sentence_says_size_units_and_false_alarms():
     text = reading(points, sd=3.0)
     assert "a bias of 1 sd (3 in the outcome's units) or less in 90% of cases" in text
     assert "claimed in 0% of cases" in text
+    alone = summarise([Trialled(0.0, 0.0, -1.0, 1.0, "no bias found")])
+    assert "Where there is none" not in reading([alone, points[1]], sd=3.0)
+    claimed = summarise([Trialled(0.0, 1.0, 0.5, 1.5, "bias found")])
+    assert "In the table as it is, a bias is claimed." in reading([claimed, points[1]], sd=3.0)
     weak = reading([summarise([trial(1.0)] + [trial(1.0, "no bias found")] * 3)], sd=3.0)
     assert "even a bias of 1 sd would be detected in only 25% of cases" in weak

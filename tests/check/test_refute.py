@@ -67,6 +67,8 @@ def test_null_survives_only_beyond_the_draws_and_without_alarms():
     good = read_null(BASE, quiet)
     assert good.ok
     assert good.value == pytest.approx(1 / 21)
+    assert "environment chooses between components were left out" in good.reading
+    assert "left out" not in read_null(replace(BASE, verdict="no bias found"), quiet).reading
     as_large = quiet[:15] + refits(5, gain=60.0, verdict="not identified")
     assert not read_null(BASE, as_large).ok
     assert "do not act" in read_null(BASE, as_large).reading

@@ -119,6 +119,8 @@ def reading(points: Sequence[PowerPoint], sd: float) -> str:
             f"units) {least}in {TARGET:.0%} of cases."
         )
     false = [one for one in points if one.alpha == 0.0]
-    if false:
+    if false and false[0].repetitions == 1:
+        text += " In the table as it is, a bias is claimed." if false[0].chance else ""
+    elif false:
         text += f" Where there is none, a bias was claimed in {false[0].chance:.0%} of cases."
     return text

@@ -30,14 +30,13 @@ def power(
     trials, sds = _trials(asked, sizes, repetitions)
     refits = run(trials, asked.settings.n_jobs, progress)
     points = []
-    for i, size in enumerate(sizes):
-        part = slice(i * repetitions, (i + 1) * repetitions)
+    for size in sizes:
+        made = [one for one in refits if one.share == size]
+        # Without a bias to take out or to put in, all tables are the one that was fitted.
+        pairs = zip(made, sds[: len(made)], strict=True)
         points.append(
-            summarise([
-                Trialled(size, one.alpha / sd, one.low / sd, one.high / sd, one.verdict)
-                for one, sd in zip(refits[part], sds, strict=True)
-            ])
-        )  # fmt: skip
+            summarise([Trialled(size, r.alpha / sd, r.low / sd, r.high / sd, r.verdict) for r, sd in pairs])
+        )
     sd = float(np.mean(sds))
     table = pd.DataFrame([asdict(one) for one in points]).set_index("alpha")
     table.insert(0, "size", [size * sd for size in sizes])
@@ -56,7 +55,8 @@ def _checked(alphas: Sequence[float]) -> list[float]:
 def _trials(asked: Fitted, sizes: list[float], repetitions: int) -> tuple[list[Trial], list[float]]:
     """All tables, by size and then repetition, and the sd of the bias-free outcome of each repetition.
 
-    The repetitions of all sizes share who is biased, so that sizes are compared and not draws.
+    The repetitions of all sizes share who is biased, so that sizes are compared and not draws. Where no bias
+    was found, none is taken out, and there is one table without a bias: the user's own.
     """
     arrays = replace(asked.arrays, truth=None)
     y = outcome_of(arrays)
@@ -74,6 +74,6 @@ def _trials(asked: Fitted, sizes: list[float], repetitions: int) -> tuple[list[T
     trials = [
         asked.trial(f"{size:g} sd, {i + 1}", size, replace(arrays, y=free + sign * size * sd * a))
         for size in sizes
-        for i, (free, sd, a) in enumerate(drawn)
+        for i, (free, sd, a) in enumerate(drawn if size or shift else drawn[:1])
     ]
     return trials, [sd for _, sd, _ in drawn]
