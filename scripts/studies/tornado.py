@@ -33,6 +33,11 @@ LIMITS = (
     "Nearly half of the tornadoes have no loss on record. Blank may mean no loss, or nobody asked. The "
     "main fit leaves them out, so that it cannot see the plainest under-reporting, a loss written down "
     "as nothing; the line 'blank is no loss' takes them as zero, which is also a guess.",
+    "A fit that calls 97% of the losses under-reported has found the few very large ones and named them "
+    "the honest ones: a long tail, turned around. The size that the main question and its variants show "
+    "is of that kind, and not believable even where the verdict is 'bias found'.",
+    "With blank as no loss, the size is the distance from nothing to a usual loss, and the share that "
+    "of the blanks: the fit has found that blanks exist and says nothing about what they hide.",
     "Losses are estimates in round figures (50,000 alone is one in thirteen of them), not claims.",
     "What a county is like drives the true loss too: what stands in the path. The model lets the "
     "environment into the content, but a two-valued error that follows exposure cannot be told from an "

@@ -9,7 +9,7 @@ import pytest
 from proxycal.cli import main
 from proxycal.datasets import load_nhanes
 from proxycal.experiments import nhanes
-from proxycal.experiments.nhanes_tables import anatomy, paired, spread
+from proxycal.experiments.nhanes_tables import anatomy, paired, spread, tally
 from proxycal.experiments.sweep import Done, How
 
 SMALL = 14
@@ -82,6 +82,7 @@ def test_pairs_go_by_draw_and_spread_says_sd():
     difference = paired(pd.DataFrame(rows[::-1]), "a", "b")
     assert difference.sort_index().tolist() == [-2.0, 1.0]
     assert spread(difference) == "-0.50±2.12"
+    assert tally(pd.Series([-1.0, 0.0, 0.0, 2.0])) == (1, 2, 1)
     assert spread(difference.iloc[:1]) in ("1.00", "-2.00")
     assert spread(difference.iloc[:0]) == "-"
 

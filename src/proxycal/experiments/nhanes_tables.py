@@ -98,10 +98,10 @@ def pair_table(long: pd.DataFrame) -> Grid:
                     f"{share:.0%}",
                     f"{first} less {second}",
                     spread(difference, 3),
-                    f"{int((difference < 0).sum())} of {len(difference)}",
+                    "{} / {} / {}".format(*tally(difference)),
                 )
             )
-    columns = ("outcome", "validated", "RMSE of", "difference, mean ± sd", "draws in which it is lower")
+    columns = ("outcome", "validated", "RMSE of", "difference, mean ± sd", "draws: lower / same / higher")
     title = "The same draws side by side: below zero, the first has the smaller error"
     return Grid("pairs", title, tuple(("", name) for name in columns), tuple(rows))
 
@@ -110,6 +110,11 @@ def paired(part: pd.DataFrame, first: str, second: str) -> pd.Series:
     """RMSE of one method less that of another, by draw."""
     one, two = (pick(part, name, "rmse").set_index("seed")["value"] for name in (first, second))
     return one - two
+
+
+def tally(difference: pd.Series) -> tuple[int, int, int]:
+    """In how many draws the first was lower, the same (a report that was left alone) and higher."""
+    return int((difference < 0).sum()), int((difference == 0).sum()), int((difference > 0).sum())
 
 
 def group_table(long: pd.DataFrame) -> Grid:
