@@ -329,12 +329,14 @@ def failed(evidence: Evidence, match: Estimate = MATCH, moments: Estimate = MOME
     return {one.topic for one in findings(evidence, match, moments) if not one.ok}
 
 
-def test_the_verdict_needs_all_three_reasons():
-    assert verdict(EVIDENCE, MATCH) == "bias found"
-    assert verdict(replace(EVIDENCE, collapsed=True), MATCH) == "not identified"
-    assert verdict(replace(EVIDENCE, two_groups=False), MATCH) == "not identified"
-    assert verdict(EVIDENCE, replace(MATCH, low=-0.1)) == "not identified"
-    assert verdict(EVIDENCE, replace(MATCH, low=math.nan)) == "not identified"
+def test_the_verdict_needs_all_four_reasons():
+    assert verdict(EVIDENCE, MATCH, MOMENTS) == "bias found"
+    assert verdict(replace(EVIDENCE, collapsed=True), MATCH, MOMENTS) == "not identified"
+    assert verdict(replace(EVIDENCE, two_groups=False), MATCH, MOMENTS) == "not identified"
+    assert verdict(EVIDENCE, replace(MATCH, low=-0.1), MOMENTS) == "not identified"
+    assert verdict(EVIDENCE, replace(MATCH, low=math.nan), MOMENTS) == "not identified"
+    assert verdict(EVIDENCE, MATCH, replace(MOMENTS, alpha=4.0)) == "not identified"
+    assert verdict(EVIDENCE, MATCH, Estimate.missing("moments", "weak")) == "bias found"
 
 
 def test_each_finding_fires_on_its_own_trouble():

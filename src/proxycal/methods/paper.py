@@ -73,8 +73,8 @@ class PaperFit:
 
     @property
     def verdict(self) -> str:
-        """Found where the score lives, falls into two groups and the interval of alpha excludes 0."""
-        return verdict(self.evidence, self.match)
+        """Found where the score lives, falls into two groups, the interval excludes 0 and moments agree."""
+        return verdict(self.evidence, self.match, self.moments)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

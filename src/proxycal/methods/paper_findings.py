@@ -52,13 +52,14 @@ class Evidence:
         return cls(**values | rest)
 
 
-def verdict(evidence: Evidence, match: Estimate) -> str:
-    """A bias is found with a living score, two groups and an interval above 0.
+def verdict(evidence: Evidence, match: Estimate, moments: Estimate) -> str:
+    """A bias is found with a living score, two groups, an interval above 0 and moments that agree.
 
     The method has no null comparison and cannot say "no bias found": all else is "not identified".
     """
     found = not evidence.collapsed and evidence.two_groups and match.excludes_zero
-    return "bias found" if found else "not identified"
+    agreed = agreement(match, moments, "agreement").ok
+    return "bias found" if found and agreed else "not identified"
 
 
 def findings(evidence: Evidence, match: Estimate, moments: Estimate) -> tuple[Finding, ...]:
