@@ -1,7 +1,7 @@
 """What a fit costs, as ratios within one run: to the paper's method, R's flexmix, and a tenth of the rows.
 
-Seconds are CPU seconds of one process on one thread. Each large fit has a process of its own, so that its
-peak memory is its own too.
+Also what the folds of a study cost, trained as one model or one by one. Seconds are CPU seconds of one
+process on one thread. Each large fit has a process of its own, so that its peak memory is its own too.
 """
 
 from __future__ import annotations
@@ -27,12 +27,16 @@ from proxycal.bias.information import newton
 from proxycal.bias.mixture import Shape
 from proxycal.bias.race import FLOOR, Guess, compete
 from proxycal.bias.starts import guesses_of_bias
+from proxycal.experiments import studies
 from proxycal.experiments.bench import Page, Part, number
+from proxycal.experiments.protocol import N_FOLDS, make_folds, paper_answers
 from proxycal.model import ProxyCalibrator
 from proxycal.simulation import Simulation, simulate
 from proxycal.table.encode import Encoder
 
 ALPHA = 1.0
+# Rows of a synthetic cell, and what batched over looped folds are to reach.
+FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
 
 
 def page(quick: bool) -> Page:
@@ -42,6 +46,7 @@ def page(quick: bool) -> Page:
         _against_paper(n),
         *_against_flexmix(n, seeds=range(2 if quick else 5)),
         *_growth(large // 10, large),
+        *(_folds(rows, reach) for rows, reach in FOLDS[: 1 if quick else None]),
     ]
     made = pd.DataFrame(rows)
     shown = [
@@ -92,6 +97,19 @@ def _against_paper(n: int) -> dict[str, Any]:
     paper, _ = _cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
     what = f"exact fit, whole race and interval, n = {n:,}, against one paper fit"
     return _row(what, exact, paper, "<= 0.1")
+
+
+def _folds(n: int, to_reach: str) -> dict[str, Any]:
+    """All folds of a cell of the synthetic study with the paper's method: one batched model, or a loop."""
+    cell = next(cell for cell in studies.synthetic(False, ["paper"]).cells if cell.settings["n"] == n)
+    folds = make_folds(studies.draw(cell.settings), N_FOLDS, int(cell.settings["seed"]))
+    settings = studies.paper_settings(cell.settings)
+    batched, together = _cpu(lambda: paper_answers(folds, settings))
+    looped, apart = _cpu(lambda: paper_answers(folds, settings, batched=False))
+    difference = max(abs(a.alpha - b.alpha) for a, b in zip(together, apart, strict=True))
+    note = f"largest difference of alpha between the two: {difference:.2g}"
+    return _row(f"{N_FOLDS} folds of the paper's method, n = {n:,}, as one batched model, against a loop",
+                batched, looped, to_reach, note)  # fmt: skip
 
 
 def _against_flexmix(n: int, seeds: range) -> list[dict[str, Any]]:
