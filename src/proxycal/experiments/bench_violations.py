@@ -25,7 +25,7 @@ _NOTE = (
     "for attention is a false alarm. A finding fires where it is not in order, or where its test rejects "
     "although the model copes (E in the mean, heteroscedastic, skewed, varying alpha). The verdict is right "
     "where a bias is found with alpha within 10% of the truth, and in a violated world also where it is 'not "
-    "identified'; 'no bias found' where there is one is wrong, and so is its reverse. Cut-offs were settled on "
+    "identified'; 'no bias found' where there is one is wrong, and so is its reverse. Cut-offs come from "
     "other seeds (20 to 59): p-values of 0.001 or below, but 0.05 for varying alpha; the cut-off of the gap "
     "in content, and how far the worlds without overlap are moved, were changed after a look at those."
 )
