@@ -64,13 +64,16 @@ def test_what_is_unknown_widens_and_nothing_unknown_does_not():
 def test_a_leaking_proxy_is_moved_by_the_environment_and_clean_ones_are_not():
     rng = np.random.default_rng(0)
     alarms = 0
-    for seed in range(20):
+    for seed in range(80):
         _, P, E = world(seed)
         alarms += bool((moved_proxies(P, E, np.ones(600)) * 5 < 0.01).any())
+        if seed >= 20:
+            continue
         P[:, 1] += 0.6 * (rng.random(600) < 1 / (1 + np.exp(-2 * E[:, 2])))
         found = moved_proxies(P, E, np.ones(600))
         assert np.isnan(found).all() or np.nanmin(found) < 1e-3
-    assert alarms <= 1
+    # A level of 1%: more than 4 of 80 would come by chance in one of 600 cases.
+    assert alarms <= 4
 
 
 def test_normality_is_that_of_jarque_and_bera_where_all_is_known():
