@@ -45,7 +45,8 @@ class Calibration:
     @property
     def alpha(self) -> float:
         """Size of the bias."""
-        return self.estimate.alpha
+        # A size that varies may run, on the whole, against the stated direction; the finding then says so.
+        return max(self.estimate.alpha, 0.0)
 
     @property
     def se(self) -> float:

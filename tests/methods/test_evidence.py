@@ -22,6 +22,7 @@ TOPICS = (
     "gate",
     "relevance",
     "overlap",
+    "share",
     "agreement with moments",
     "agreement with matching",
     "first-stage",
@@ -53,6 +54,8 @@ def found():
         two_valued_p=0.5,
         constancy_p=math.nan,
         by_level_gain=math.nan,
+        moved_p=math.nan,
+        gap=math.nan,
         shape="J=1",
         null_shape="J=2, shared slopes",
         features="linear",
@@ -102,6 +105,7 @@ def test_a_gain_of_nothing_is_no_finding(found):
         ({"separation": 0.9, "first_stage_f": math.nan}, "separation"),
         ({"match": size("match", 3.0)}, "agreement"),
         ({"moments": size("moments", 4.0)}, "agreement"),
+        ({"share": 0.96}, "share"),
     ],
     ids=str,
 )
@@ -129,6 +133,26 @@ def test_each_reason_for_doubt_turns_a_finding_into_not_identified(found, change
 def test_what_is_no_reason_for_doubt(found, change):
     assert reasons_for_doubt(replace(found, **change)) == ()
     assert verdict(replace(found, **change)) == "bias found"
+
+
+def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
+    turned = replace(
+        found, exact=size("exact", -2.0), match=size("match", -2.0), moments=size("moments", -2.0)
+    )
+    assert reasons_for_doubt(turned) == ("direction",)
+    assert verdict(turned) == "not identified"
+    assert not by_topic(turned)["direction"].ok
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"moved_p": 0.009}, "moves a proxy"), ({"gap": 0.7}, "two groups")],
+    ids=str,
+)
+def test_rows_that_would_hide_a_bias_do_not_show_its_absence(nothing, change, said):
+    assert verdict(replace(nothing, **change)) == "not identified"
+    assert said in by_topic(replace(nothing, **change))["race"].reading
+    assert verdict(replace(nothing, moved_p=0.011, gap=0.5)) == "no bias found"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,18 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
+from proxycal.bias.designs import spaced
+from proxycal.bias.exact import content_mean
+from proxycal.bias.mixture import posterior
+from proxycal.check.instruments import moved_proxies
+from proxycal.check.outcome import GAP, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.methods.fit import Estimate
 
@@ -29,8 +34,14 @@ IRRELEVANT = 0.01
 OVERLAP = 0.5
 # Two estimators this many standard errors and this much apart cannot both be right.
 DISAGREE_SE, DISAGREE_PART = 4.0, 0.3
+# With more of the rows than this called biased, the few others are no yardstick: outliers look the same.
+NEARLY_ALL = 0.95
 # A shift below this many residual sds is told from noise by E alone.
 SEPARATED = 1.0
+# Below this p a proxy is moved by the environment other than through content.
+MOVED = 0.01
+# Rows that are enough for what may hide a bias.
+CHECKED_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +53,10 @@ class Evidence:
     is biased". relevance : share of what E leaves of the outcome that the proxies explain. overlap : share of
     the biased inside the unbiased rows' content. two_humps : the best model without a bias is a shift that E
     does not drive. constancy_p : p-value of "one size for all levels" where alpha varies, else NaN.
-    by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. content : how
-    splines and z_hat compared, where content is curved.
+    by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
+    moves every proxy through content only", gap : between groups of content that E tells apart, in sds
+    within; both asked only where no bias leads, and NaN otherwise. content : how splines and z_hat compared,
+    where content is curved.
     """
 
     gain: float
@@ -60,6 +73,8 @@ class Evidence:
     two_valued_p: float
     constancy_p: float
     by_level_gain: float
+    moved_p: float
+    gap: float
     shape: str
     null_shape: str
     features: str
@@ -110,6 +125,7 @@ def collect(
     L = len(found.shift)
     gamma = found.bias.params.gamma[0, 1:]
     y_cal = data.y - p_biased * (rows.D @ found.shift)
+    moved_p, gap = (math.nan, math.nan) if found.gain > 0.0 else _hidden(found.null, data)
     return Evidence(
         gain=found.gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
@@ -125,6 +141,8 @@ def collect(
         two_valued_p=moments.two_valued_p,
         constancy_p=_constancy(found),
         by_level_gain=_by_level_gain(found.runners),
+        moved_p=moved_p,
+        gap=gap,
         shape=found.bias.shape.label,
         null_shape=found.null.shape.label,
         features=frame.features,
@@ -136,6 +154,18 @@ def collect(
         match=estimates[2],
         content=content,
     )
+
+
+def _hidden(null: Spec, data: Data) -> tuple[float, float]:
+    """What could hide a bias from the race: a proxy that carries it, or groups without common content."""
+    part = data.take(spaced(len(data.y), CHECKED_ROWS))
+    moved = moved_proxies(part.P, part.E, part.weights, part.cluster)
+    asked = np.isfinite(moved)
+    moved_p = min(float(moved[asked].min()) * len(moved), 1.0) if asked.any() else math.nan
+    rows = null.frame.rows(replace(part, truth=None))
+    content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
+    gap, told = content_gap(content, part.E, part.weights)
+    return moved_p, gap if told >= TOLD else 0.0
 
 
 def _two_humps(null: Spec) -> bool:
@@ -215,6 +245,10 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         out.append("separation")
     if _disagree(evidence):
         out.append("agreement")
+    if evidence.share > NEARLY_ALL:
+        out.append("share")
+    if evidence.exact.alpha < 0.0:
+        out.append("direction")
     return tuple(out)
 
 
@@ -237,6 +271,13 @@ def _disagree(evidence: Evidence) -> bool:
     return any(far)
 
 
+def hides_bias(evidence: Evidence) -> str:
+    """Why these rows could not show a bias: "exclusion", "gap", or nothing that is known."""
+    if evidence.moved_p < MOVED:
+        return "exclusion"
+    return "gap" if evidence.gap >= GAP else ""
+
+
 def verdict(evidence: Evidence) -> str:
     """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
@@ -246,5 +287,5 @@ def verdict(evidence: Evidence) -> str:
         return "not identified" if doubt else "bias found"
     hint = evidence.gain > -0.25 * evidence.cost
     humps = evidence.two_humps and evidence.separation >= 2.0
-    blind = "relevance" in doubt or "convergence" in doubt
+    blind = "relevance" in doubt or "convergence" in doubt or hides_bias(evidence) != ""
     return "not identified" if hint or humps or blind else "no bias found"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
-from proxycal.methods.evidence import IRRELEVANT, OVERLAP, reasons_for_doubt
+from proxycal.methods.evidence import IRRELEVANT, NEARLY_ALL, OVERLAP, hides_bias, reasons_for_doubt
 
 if TYPE_CHECKING:
     from proxycal.methods.evidence import Evidence
@@ -22,6 +22,8 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         _gate(evidence),
         _relevant(evidence),
         _overlaps(evidence),
+        _share(evidence),
+        *_direction(evidence),
         agreement(evidence.exact, evidence.moments, "agreement with moments"),
         agreement(evidence.exact, evidence.match, "agreement with matching"),
         first_stage(evidence.first_stage_f),
@@ -46,6 +48,18 @@ def _race(e: Evidence) -> Finding:
     elif e.gain > -0.25 * e.cost:
         reading = "There is a hint of a shift, not enough to call it one."
         remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
+    elif hides_bias(e) == "exclusion":
+        reading = (
+            "Models without a bias explain the outcome as well, but the environment moves a proxy other than "
+            f"through content (p = {e.moved_p:.2g}): a proxy that carries the bias would hide it."
+        )
+        remedy = "`proxycal check` names the suspicious proxy; leave it out and fit again."
+    elif hides_bias(e) == "gap":
+        reading = (
+            "Models without a bias explain the outcome as well, but content falls into two groups that the "
+            f"environment tells apart ({e.gap:.1f} sds): a bias of one of them would look like its content."
+        )
+        remedy = "Fit each group alone, or add rows with content in between."
     else:
         reading = "Models without a bias explain the outcome as well."
         remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
@@ -129,6 +143,40 @@ def _overlaps(e: Evidence) -> Finding:
         topic="overlap",
         value=e.overlap if known else None,
     )
+
+
+def _share(e: Evidence) -> Finding:
+    ok = e.share <= NEARLY_ALL
+    return Finding(
+        question="Are enough rows unbiased to compare with?",
+        statistic=f"{e.share:.0%} of the rows are biased",
+        reading="They are."
+        if ok
+        else "Nearly all rows are called biased: the few others may as well be outliers of honest reports.",
+        remedy="Nothing to do."
+        if ok
+        else "Validate some rows (role truth), or look at the other rows by eye.",
+        ok=ok,
+        topic="share",
+        value=e.share,
+    )
+
+
+def _direction(e: Evidence) -> list[Finding]:
+    """Said only where a size that varies runs, on the whole, against the stated direction."""
+    if e.exact.alpha >= 0.0:
+        return []
+    return [
+        Finding(
+            question="Does the bias run in the stated direction?",
+            statistic=f"mean over the biased {e.exact.alpha:.4g}",
+            reading="It does not: on the whole the biased report to the other side.",
+            remedy="Look at the sizes by level in summary(), and fit with the other direction.",
+            ok=False,
+            topic="direction",
+            value=e.exact.alpha,
+        )
+    ]
 
 
 def _convergence(e: Evidence) -> Finding:
