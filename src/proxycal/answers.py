@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import metadata
+from platform import python_version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.report.data import EnvironmentColumn, EstimateRow, ReportData
+from proxycal import __version__
+from proxycal.methods.portrait import gate_of, spread_of
+from proxycal.report.data import (
+    EnvironmentColumn,
+    EstimateRow,
+    GateRow,
+    MixtureCurve,
+    PowerCurve,
+    RefitRow,
+    RefutationRow,
+    ReportData,
+)
 from proxycal.result import Calibration, FittedRows
 from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.wording import counted, rows_of
+from proxycal.trust import Power, Refutation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +39,13 @@ if TYPE_CHECKING:
 
 # Pages and pictures need no more rows than this; a run folder of a large table stays small.
 ROWS_SHOWN = 20_000
+_VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+
+
+def versions() -> dict[str, str]:
+    """What a fit was made with, package -> version."""
+    found = {name: metadata.version(name) for name in _VERSIONED}
+    return {"python": python_version(), "proxycal": __version__, **found}
 
 
 def row_labels(frame: Any, roles: Roles) -> np.ndarray:
@@ -160,8 +181,16 @@ def table_findings(df: Any, roles: Roles, encoder: Encoder, method: str) -> list
     return troubled + [one for one in encoder.findings if one.topic not in topics]
 
 
-def report_data(found: Calibration, rows: FittedRows) -> ReportData:
+def report_data(
+    found: Calibration,
+    rows: FittedRows,
+    fitted: FittedMethod,
+    training: Arrays,
+    questions: dict[str, Refutation | Power],
+) -> ReportData:
     """The one record that pages, pictures and the terminal read."""
+    spread = spread_of(fitted, training, rows.y_obs - rows.mu)
+    power = questions.get("power")
     roles, settings = found.roles, found.settings
     options = {"effect": settings.effect, "missing": settings.missing}
     if settings.method == "paper":
@@ -190,7 +219,27 @@ def report_data(found: Calibration, rows: FittedRows) -> ReportData:
         sources={role: name for role, name in roles if role in ("weights", "cluster", "id", "truth")},
         settings=options,
         versions=found.versions,
+        mixture=None if spread is None else MixtureCurve(spread.at, spread.unbiased, spread.biased),
+        gate=tuple(
+            GateRow(one.column, one.level, one.reference, one.odds, one.low, one.high)
+            for one in gate_of(fitted, training, found.n, settings.level)
+        ),
+        refutations=tuple(_refutation_row(one) for one in questions.values() if isinstance(one, Refutation)),
+        power=_power_curve(power) if isinstance(power, Power) else None,
     )
+
+
+def _refutation_row(one: Refutation) -> RefutationRow:
+    alpha, se = one.table["alpha"].to_numpy(float), one.table["se"].to_numpy(float)
+    columns = zip(one.table.index, alpha.tolist(), se.tolist(), one.table["verdict"], strict=True)
+    refits = tuple(RefitRow(str(change), a, e, str(verdict)) for change, a, e, verdict in columns)
+    return RefutationRow(one.kind, one.ok, one.statistic, one.reading, refits)
+
+
+def _power_curve(one: Power) -> PowerCurve:
+    chance, low, high, size = (one.table[name].to_numpy(float) for name in ("chance", "low", "high", "size"))
+    sizes = one.table.index.to_numpy(float)
+    return PowerCurve(sizes, size, chance, low, high, one.detectable, one.reading)
 
 
 def _estimate_row(one: Estimate) -> EstimateRow:

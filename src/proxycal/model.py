@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, replace
-from importlib import metadata
-from platform import python_version
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
-from proxycal import __version__
 from proxycal.answers import (
     calibrated_columns,
     effect_columns,
@@ -26,6 +23,7 @@ from proxycal.answers import (
     rows_shown,
     spread,
     table_findings,
+    versions,
 )
 from proxycal.config import PaperSettings, Settings
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreError, UnavailableError
@@ -38,6 +36,7 @@ from proxycal.table.encode import Arrays, Encoder
 from proxycal.table.frames import answer
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
+from proxycal.trust import Power, Refutation, answers_from_dict, answers_to_dict
 
 if TYPE_CHECKING:
     import os
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
     from proxycal.finding import Finding
     from proxycal.methods.refute import Fitted, Progress
     from proxycal.report.data import ReportData
-    from proxycal.trust import Power, Refutation
-
-_VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
 
 
 class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
@@ -143,13 +139,14 @@ class ProxyCalibrator(BaseEstimator):
             settings=settings,
             roles=self.roles,
             n=arrays.n,
-            versions=_versions(),
+            versions=versions(),
         )
         rows = rows_shown(df, arrays, encoder, fitted, result)
         # Only now, all at once: a fit that fails leaves an earlier one as it was.
         self.encoder_, self.fit_, self.result_, self.rows_ = encoder, fitted, result, rows
         self.labels_ = row_labels(df, self.roles)[arrays.kept]
         self.training_ = keep(arrays, settings.random_state)
+        self.questions_: dict[str, Refutation | Power] = {}
         return self
 
     # --- what was found ---
@@ -244,11 +241,13 @@ class ProxyCalibrator(BaseEstimator):
         """Try to break the fit: "null" | "placebo" | "drop-proxy" | "leak" | "seed".
 
         The rows of the fit are changed in one way and fitted again, `n_jobs` at a time; the answer holds a
-        table of the refits, what they mean, and whether the fit survived (`ok`).
+        table of the refits, what they mean, and whether the fit survived (`ok`). `report` and `save` keep it.
         """
         from proxycal.methods import refute
 
-        return refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
+        found = refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
+        self.questions_[kind] = found
+        return found
 
     def power(
         self,
@@ -262,7 +261,8 @@ class ProxyCalibrator(BaseEstimator):
         """
         from proxycal.methods.power import power
 
-        return power(self._question(), alphas, repetitions, progress)
+        found = self.questions_["power"] = power(self._question(), alphas, repetitions, progress)
+        return found
 
     # --- pages and files ---
 
@@ -280,7 +280,7 @@ class ProxyCalibrator(BaseEstimator):
 
     def report_data(self) -> ReportData:
         """The record that pages, pictures and the terminal read."""
-        return report_data(self._fitted(), self.rows_)
+        return report_data(self._fitted(), self.rows_, self.fit_, self.training_, self.questions_)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
@@ -299,6 +299,7 @@ class ProxyCalibrator(BaseEstimator):
                 labels=self.labels_,
                 rows=self.rows_.to_frame(),
                 history=self.fit_.history,
+                questions=answers_to_dict(self.questions_),
             ),
         )
 
@@ -368,17 +369,10 @@ def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
         model.training_ = training_from(run.results["training"], run.tensors)
         model.rows_ = FittedRows.from_frame(run.rows)
         model.result_ = Calibration.from_dict(run.results, settings, roles, run.versions)
+        model.questions_ = answers_from_dict(run.questions)
     except UnavailableError:
         raise
-    except (
-        ProxycalError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        RuntimeError,
-    ) as error:
+    except (ProxycalError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise StoreError(
             f"run folder '{folder}' does not hold together ({type(error).__name__}: {error}); "
             "restore it from a copy or run `proxycal fit` again"
@@ -391,8 +385,3 @@ def _method(name: str) -> Method:
         known = " or ".join(f"method='{one}'" for one in METHODS)
         raise UnavailableError(f"method='{name}' is not available yet: use {known}")
     return METHODS[name]
-
-
-def _versions() -> dict[str, str]:
-    found = {name: metadata.version(name) for name in _VERSIONED}
-    return {"python": python_version(), "proxycal": __version__, **found}

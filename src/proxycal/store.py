@@ -3,8 +3,9 @@
     config.toml  roles.json  encoder.json  results.json  tensors.safetensors  labels.parquet
     rows.parquet  history.csv  versions.json  manifest.json (sha256 of each, format version)
 
-Nothing in a run folder is ever executed: no pickle is written or read. `report.html` may lie beside these
-files; it is made from them and not listed. Tables are read and written by `proxycal.files`.
+Nothing in a run folder is ever executed: no pickle is written or read. Two files may lie beside these and are
+not listed: `report.html`, made from them, and `questions.json`, the refutations and the power asked of this
+fit, which names the manifest it belongs to. Tables are read and written by `proxycal.files`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import os
 import secrets
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ RUN_FILES = (
     "history.csv",
     "versions.json",
 )
-MANIFEST, REPORT = "manifest.json", "report.html"
+MANIFEST, REPORT, QUESTIONS = "manifest.json", "report.html", "questions.json"
 # Formats that run code when they are read. None is ever ours, so one in a run folder was put there.
 _EXECUTABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".dill", ".npy", ".npz")
 
@@ -58,6 +59,7 @@ class Run:
     config : the settings as TOML text. roles, encoder, results, versions : JSON values.
     tensors : arrays of the fit by name. labels : what each fitted row is called, (n,) text.
     rows : fitted rows to look at. history : curve -> (steps,) values.
+    questions : what was asked of the fit since, name -> JSON values.
     """
 
     config: str
@@ -69,6 +71,7 @@ class Run:
     labels: np.ndarray
     rows: pd.DataFrame
     history: dict[str, np.ndarray]
+    questions: dict[str, Any] = field(default_factory=dict)
 
 
 def save_run(folder: str | os.PathLike[str], run: Run) -> None:
@@ -106,7 +109,40 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
                 f"there is no run folder '{folder}': name the folder that `proxycal fit --out` wrote"
             )
         parts = _verified_parts(folder)
-    return _parse(folder, parts)
+        questions = _questions(folder)
+    return _parse(folder, parts, questions)
+
+
+def keep_questions(folder: str | os.PathLike[str], questions: dict[str, Any]) -> None:
+    """Write what was asked of the fit of a run folder beside it, bound to exactly this fit."""
+    folder = Path(os.path.abspath(folder))
+    with explained(folder, "written"):
+        values = {"manifest": _digest(_contained_bytes(folder, MANIFEST)), "questions": questions}
+        write_text(folder / QUESTIONS, _json_bytes(values).decode())
+
+
+def _questions(folder: Path) -> dict[str, Any]:
+    """What was asked of this fit, nothing if nothing was."""
+    if not (folder / QUESTIONS).exists():
+        return {}
+    try:
+        values = json.loads(_contained_bytes(folder, QUESTIONS))
+        belongs, questions = values["manifest"], dict(values["questions"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _stale(folder, f"cannot be understood ({type(error).__name__})") from error
+    if belongs != _digest((folder / MANIFEST).read_bytes()):
+        raise _stale(folder, "belongs to another fit")
+    return questions
+
+
+def _digest(part: bytes) -> str:
+    return hashlib.sha256(part).hexdigest()
+
+
+def _stale(folder: Path, why: str) -> StoreError:
+    return StoreError(
+        f"'{folder / QUESTIONS}' {why}: remove it, then ask again with `proxycal refute` or `proxycal power`"
+    )
 
 
 def _write_parts(folder: Path, run: Run) -> None:
@@ -124,10 +160,11 @@ def _write_parts(folder: Path, run: Run) -> None:
         "history.csv": _history_csv(run.history).encode(),
         "versions.json": _json_bytes(run.versions),
     }
-    sums = {
-        name: {"sha256": hashlib.sha256(part).hexdigest(), "bytes": len(part)} for name, part in parts.items()
-    }
+    sums = {name: {"sha256": _digest(part), "bytes": len(part)} for name, part in parts.items()}
     parts[MANIFEST] = _json_bytes({"format": FORMAT, "files": sums})
+    if run.questions:
+        values = {"manifest": _digest(parts[MANIFEST]), "questions": run.questions}
+        parts[QUESTIONS] = _json_bytes(values)
     for name, part in parts.items():
         (folder / name).write_bytes(part)
         sync(folder / name)
@@ -149,7 +186,7 @@ def _verified_parts(folder: Path) -> dict[str, bytes]:
         part = _contained_bytes(folder, name)
         if len(part) < expected["bytes"]:
             raise _damaged(folder, name, f"is cut short ({len(part)} of {expected['bytes']} bytes)")
-        if hashlib.sha256(part).hexdigest() != expected["sha256"]:
+        if _digest(part) != expected["sha256"]:
             raise _damaged(folder, name, "was changed or swapped after the run was saved")
         parts[name] = part
     return parts
@@ -187,7 +224,7 @@ def _contained_bytes(folder: Path, name: str) -> bytes:
     return path.read_bytes()
 
 
-def _parse(folder: Path, parts: dict[str, bytes]) -> Run:
+def _parse(folder: Path, parts: dict[str, bytes], questions: dict[str, Any]) -> Run:
     # The sums only prove that the files are those of the manifest, not that either is sound.
     name = ""
     try:
@@ -226,6 +263,7 @@ def _parse(folder: Path, parts: dict[str, bytes]) -> Run:
         labels=labels,
         rows=rows,
         history=history,
+        questions=questions,
     )
 
 
@@ -248,7 +286,7 @@ def _retire(previous: Path, folder: Path) -> None:
     if not previous.is_dir():
         return
     for entry in previous.iterdir():
-        if entry.name not in (*RUN_FILES, MANIFEST, REPORT) and not (folder / entry.name).exists():
+        if entry.name not in (*RUN_FILES, MANIFEST, REPORT, QUESTIONS) and not (folder / entry.name).exists():
             os.rename(entry, folder / entry.name)
     shutil.rmtree(previous)
 

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -32,6 +33,13 @@ class Refutation:
         """Plain values; numbers that are not finite become None."""
         words = {"kind": self.kind, "ok": self.ok, "statistic": self.statistic, "reading": self.reading}
         return words | {"value": _or_none(self.value), "refits": _records(self.table)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Refutation:
+        """The reverse of `to_dict`."""
+        words = {name: str(values[name]) for name in ("kind", "statistic", "reading")}
+        table = _table(values["refits"], "change")
+        return cls(**words, table=table, value=_number(values["value"]), ok=bool(values["ok"]))
 
     def __str__(self) -> str:
         return f"{self.kind}: {'survived' if self.ok else 'REFUTED'}. {self.reading} ({self.statistic})"
@@ -60,6 +68,12 @@ class Power:
         words = {"detectable": _or_none(self.detectable), "sd": self.sd, "reading": self.reading}
         return words | {"sizes": _records(self.table)}
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Power:
+        """The reverse of `to_dict`."""
+        table = _table(values["sizes"], "alpha")
+        return cls(table, _number(values["detectable"]), float(values["sd"]), str(values["reading"]))
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """The chance of finding a bias, by its size."""
         from proxycal.report.power import power_curve
@@ -81,6 +95,28 @@ class Power:
         return f"<div><p>{html.escape(self.reading)}</p>{self.table.to_html()}</div>"
 
 
+def answers_to_dict(answers: dict[str, Refutation | Power]) -> dict[str, Any]:
+    """Questions asked of a fit so far, by name, as plain values."""
+    return {name: one.to_dict() for name, one in sorted(answers.items())}
+
+
+def answers_from_dict(values: dict[str, Any]) -> dict[str, Refutation | Power]:
+    """The reverse of `answers_to_dict`."""
+    return {
+        name: Power.from_dict(one) if name == "power" else Refutation.from_dict(one)
+        for name, one in values.items()
+    }
+
+
+def _table(records: list[dict[str, Any]], index: str) -> pd.DataFrame:
+    """Records as they were before JSON: None is NaN in a column of numbers."""
+    table = pd.DataFrame(records)
+    for name in table.columns:
+        if table[name].isna().all() or not table[name].map(lambda one: isinstance(one, str)).any():
+            table[name] = pd.to_numeric(table[name])
+    return table.set_index(index)
+
+
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows = table.reset_index().to_dict(orient="records")
     return [{str(k): _or_none(v) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
@@ -88,3 +124,7 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -37,6 +37,71 @@ class EnvironmentColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class MixtureCurve:
+    """Outcome minus content under the fitted mixture, as shares of all rows that lie below each place.
+
+    at (m,) : outcome's own units, rising. unbiased, biased (m,) : the two parts of the mixture.
+    """
+
+    at: np.ndarray
+    unbiased: np.ndarray
+    biased: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """What multiplies the odds of being biased, with a pointwise interval.
+
+    One sd more of a numeric column (level None), or a level of a categorical one against its `reference`.
+    """
+
+    column: str
+    level: str | None
+    reference: str | None
+    odds: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RefitRow:
+    """One refit of a refutation: what was changed, and what came out."""
+
+    change: str
+    alpha: float
+    se: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefutationRow:
+    """An attempt to break the fit, its one number in words, what it means, and the refits (the fit first)."""
+
+    kind: str
+    ok: bool
+    statistic: str
+    reading: str
+    refits: tuple[RefitRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """The chance of finding an injected bias, by its size.
+
+    alphas (m,) : sizes in sds. sizes (m,) : in the outcome's units. chance, low, high (m,) : with interval.
+    detectable : the size found in 90% of cases, in sds; NaN if none was.
+    """
+
+    alphas: np.ndarray
+    sizes: np.ndarray
+    chance: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    detectable: float
+    reading: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """A fitted calibration, as a reader sees it.
 
@@ -48,6 +113,8 @@ class ReportData:
     sources : original names of other roles that were set, e.g. {"weights": "w", "cluster": "county"}.
     settings : what the run was asked to do, as option -> value.
     versions : package -> version. seconds : time the fit took, None if unknown.
+    mixture, gate : the fitted mixture around the content and what drives its bias, where the method has them.
+    refutations, power : questions put to the fit, where they were.
     """
 
     verdict: str
@@ -74,6 +141,10 @@ class ReportData:
     settings: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     seconds: float | None = None
+    mixture: MixtureCurve | None = None
+    gate: tuple[GateRow, ...] = ()
+    refutations: tuple[RefutationRow, ...] = ()
+    power: PowerCurve | None = None
 
     @property
     def n(self) -> int:
