@@ -108,14 +108,15 @@ def read_null(base: Refit, refits: Sequence[Refit]) -> Reading:
     """p-value of what was found among tables drawn without a bias."""
     raced = math.isfinite(base.gain)
     seen = base.gain if raced else base.alpha
-    drawn = [one.gain if raced else one.alpha for one in refits]
-    p = p_value(seen, drawn)
+    # A method that gives no size sees no bias; a fit that failed (its note says why) counts against.
+    sizes = [0.0 if math.isnan(one.alpha) and not one.note else one.alpha for one in refits]
+    p = p_value(seen, [one.gain for one in refits] if raced else sizes)
     alarms = sum(one.verdict == FOUND for one in refits)
     name = "the BIC gain of a bias" if raced else "alpha"
     statistic = f"p = {p:.2g} for {name}; a bias was claimed in {alarms} of {len(refits)} tables without one"
     # One alarm proves nothing, however few the tables.
     calm = alarms <= max(1.0, (1.0 - MOSTLY) * len(refits))
-    typical = float(np.nanmedian([one.alpha for one in refits])) if refits else math.nan
+    typical = float(np.nanmedian(sizes)) if np.isfinite(sizes).any() else math.nan
     if base.verdict != FOUND:
         reading = "No bias was claimed, and tables without one look the same." if calm else _noisy(typical)
         return Reading(statistic, p, reading, calm)
