@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 ONE_THREAD := OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format types bench
+.PHONY: help demo test test-slow lint format types docs bench
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (a few minutes the first time)" >&2
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev,dask]"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev,dask,docs]"
 	@touch $@
 
 demo: $(STAMP) ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
@@ -39,6 +39,9 @@ format: $(STAMP) ## ruff: fix what it can
 
 types: $(STAMP) ## mypy on the package
 	$(BIN)/mypy
+
+docs: $(STAMP) ## build the site into site/, warnings are errors; no network is needed
+	$(ONE_THREAD) NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 
 bench: $(STAMP) ## quick benchmarks of accuracy, coverage and false alarms (2 minutes each)
 	$(BIN)/proxycal bench accuracy --quick

@@ -1,0 +1,140 @@
+"""The site keeps its word: its examples run and print what it shows, and it names what the code has."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import typer
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS / "studies" / "index.md"]
+
+
+runner = SimpleNamespace(**runpy.run_path(str(DOCS / "run_blocks.py")))
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def with_blocks(slow: bool) -> list[Path]:
+    pages = {path: runner.blocks(text_of(path)) for path in PAGES}
+    return [path for path, found in pages.items() if any(block.slow == slow for block in found)]
+
+
+def check(path: Path, slow: bool) -> None:
+    for block, printed in runner.run(text_of(path), slow):
+        if block.shown is not None:
+            hint = f"{path.name} shows another output: run `python docs/run_blocks.py {path}` and look"
+            assert printed == block.shown, hint
+
+
+@pytest.mark.parametrize("path", with_blocks(slow=False), ids=lambda path: path.stem)
+def test_examples_print_what_the_page_shows(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check(path, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", with_blocks(slow=True), ids=lambda path: path.stem)
+def test_slow_examples_too(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check(path, slow=True)
+
+
+def test_no_block_escapes_the_runner():
+    """A fence that the runner does not read would be an example that nothing checks."""
+    for path in PAGES:
+        text = text_of(path)
+        fences = re.findall(r"^ *```(\w+)", text, flags=re.MULTILINE)
+        found = runner.blocks(text)
+        read = len(found) + sum(block.shown is not None for block in found)
+        assert len(fences) == read, f"{path.name}: {fences}"
+        for block in found:
+            if block.language == "sh":
+                lines = block.code.replace("\\\n", " ").splitlines()
+                assert len(runner.commands(block.code)) == len(lines), f"{path.name}: {block.code}"
+
+
+def test_runner_reads_shown_output_and_slow_marks():
+    page = (
+        "<!-- slow -->\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```sh\nproxycal fit \\\n  a.csv\n```\n"
+    )
+    first, second = runner.blocks(page)
+    assert (first.slow, first.shown) == (True, "1\n")
+    assert (second.slow, second.shown) == (False, None)
+    assert runner.commands(second.code) == [["fit", "a.csv"]]
+
+
+def test_every_topic_of_a_finding_is_explained():
+    source = "\n".join(text_of(path) for path in (ROOT / "src" / "proxycal").rglob("*.py"))
+    topics = set(re.findall(r'topic="([a-z-]+)"', source))
+    topics |= set(re.findall(r'_Question\(\s*"([a-z]+)"', source))
+    assert {"race", "missing", "collapse"} <= topics
+    guide = text_of(DOCS / "verdict.md")
+    named = set(re.findall(r"^#### (\S+)$", guide, flags=re.MULTILINE)) | set(
+        re.findall(r"\*([a-z-]+)\*", guide)
+    )
+    assert topics <= named, f"docs/verdict.md does not explain {sorted(topics - named)}"
+
+
+def test_every_command_has_its_options_on_the_page():
+    from proxycal.cli import app
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    page = text_of(DOCS / "cli.md")
+    assert {f"<!-- options of {name} -->" for name in commands} == set(
+        re.findall(r"<!-- options .*? -->", page)
+    )
+    assert set(re.findall(r"^## (\w+)$", page, flags=re.MULTILINE)) == set(commands)
+
+
+def test_every_public_name_is_in_the_reference():
+    import proxycal
+
+    page = text_of(DOCS / "reference.md")
+    shown = {line.rpartition(".")[2] for line in re.findall(r"^::: (\S+)$", page, flags=re.MULTILINE)}
+    shown |= {"ProxycalError", "ProxycalWarning"} if "errors" in shown else set()
+    wanted = set(proxycal.__all__) | set(proxycal.datasets.__all__)
+    assert wanted - {"__version__", "datasets"} <= shown
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    return out
+
+
+def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    assert {"index.html", "tutorial.html", "cli.html", "reference.html"} <= {page.name for page in pages}
+    assert (site / "benchmarks" / "speed.html").exists()
+    for page in pages:
+        html = text_of(page)
+        loaded = re.findall(r'<(?:script|img|iframe)[^>]+src="?(https?:[^\s">]+)', html)
+        loaded += re.findall(
+            r'<link[^>]+rel="?(?:stylesheet|preconnect|icon)"?[^>]+href="?(https?:[^\s">]+)', html
+        )
+        assert not loaded, f"{page.name} loads {loaded}"
+
+
+def test_the_site_says_what_help_says(site):
+    html = text_of(site / "cli.html")
+    assert "<!-- options" not in html
+    assert "--direction" in html
+    assert "Column that may carry the reporting bias." in html
+    assert "<code>FILE</code>" not in html  # arguments by their own names
+    reference = text_of(site / "reference.html")
+    assert "alpha_interval_" in reference
+    assert "&gt;&gt;&gt;" in reference
+    assert "<blockquote>" not in reference  # what Markdown makes of an unfenced example
