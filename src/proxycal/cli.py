@@ -203,23 +203,23 @@ def calibrate(
 def report(
     run: Run,
     out: Annotated[Path | None, typer.Option(help="File to write; RUN/report.html if not given.")] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF as well.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF as well (by Chromium if present).")] = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Write report.html again from a saved run."""
+    """Write report.html again from a saved run, with what was asked of it since."""
     from proxycal.model import load
 
-    if pdf:
-        raise UnavailableError(
-            "report --pdf is not available yet: leave --pdf out and print report.html from a browser"
-        )
     target = out if out is not None else run / "report.html"
-    load(run).report(target)
+    written = [target, target.with_suffix(".pdf")] if pdf and target.suffix.lower() != ".pdf" else [target]
+    model = load(run)
+    with console.working("writing the report", quiet):
+        for path in written:
+            model.report(path)
     if json_output:
-        console.print_json({"report": str(target)})
+        console.print_json({"report": str(target)} | ({"pdf": str(written[-1])} if pdf else {}))
     elif not quiet:
-        console.say(f"report: {target}")
+        console.say(*(f"report: {path}" for path in written))
 
 
 app.command()(refute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -26,7 +26,6 @@ from proxycal.cli_options import (
     Quiet,
     Run,
     Seed,
-    Table,
     Truth,
     Weights,
     Workers,
@@ -34,11 +33,12 @@ from proxycal.cli_options import (
 from proxycal.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.figure import Figure
 
     from proxycal.methods.refute import Progress
+    from proxycal.model import ProxyCalibrator
     from proxycal.trust import Power
 
 Repetitions = Annotated[int, typer.Option(help="Refits of each kind.", min=2)]
@@ -61,15 +61,17 @@ def refute(
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with counted(f"refits ({kind})", quiet) as progress:
         found = model.refute(kind, repetitions, progress)
+    keep(run, model)
     if json_output:
         console.print_json(found.to_dict())
     elif not quiet:
         shown = found.table.drop(columns="note").dropna(axis=1, how="all")
         console.say(shown.to_string(float_format="{:.4g}".format), "", str(found))
+        console.say_next(console.shell("proxycal", "report", run))
 
 
 def power(
-    table: Table,
+    table: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a run folder.", metavar="TABLE|RUN")],
     outcome: Outcome = None,
     proxies: Proxies = None,
     environment: Environment = None,
@@ -93,30 +95,66 @@ def power(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """How large a bias would have to be for this table to show it: known biases are injected and fitted."""
+    """How large a bias would have to be for this table to show it: known biases are injected and fitted.
+
+    A run folder in place of the table needs no roles, and keeps the answer for its report.
+    """
     import joblib
 
-    from proxycal.runfile import read_request
-
-    request = read_request(config, {
+    sizes = _numbers(alphas)
+    asked = {
         "outcome": outcome, "proxies": proxies, "environment": environment, "weights": weights,
         "cluster": cluster, "id": id_column, "truth": truth, "direction": direction, "method": method,
         "effect": effect, "level": level, "missing": missing, "seed": seed,
-    })  # fmt: skip
-    sizes = _numbers(alphas)
-    frame = console.read(table, request.roles)
+    }  # fmt: skip
+    make = _saved(table, config, asked) if table.is_dir() else _fitting(table, config, asked)
     with counted("fits of injected biases", quiet) as progress:
-        from proxycal.model import ProxyCalibrator
-
-        model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+        model = make()
         model.n_jobs = joblib.cpu_count() if jobs is None else jobs
         found = model.power(sizes, repetitions, progress)
+    if table.is_dir():
+        keep(table, model)
     if picture is not None:
         _draw(found, picture)
     if json_output:
         console.print_json(found.to_dict())
     elif not quiet:
         console.say(found.table.to_string(float_format="{:.3g}".format), "", found.reading)
+        if table.is_dir():
+            console.say_next(console.shell("proxycal", "report", table))
+
+
+def keep(run: Path, model: ProxyCalibrator) -> None:
+    """Write what was asked of the fit into its run folder, for the report."""
+    from proxycal.store import keep_questions
+    from proxycal.trust import answers_to_dict
+
+    keep_questions(run, answers_to_dict(model.questions_))
+
+
+def _saved(run: Path, config: Path | None, asked: dict[str, Any]) -> Callable[[], ProxyCalibrator]:
+    given = [f"--{name}" for name, value in asked.items() if value is not None]
+    if given or config is not None:
+        first = given[0] if given else "--config"
+        raise SettingsError(f"'{run}' is a run folder and has its roles: leave out {first}, or name a table")
+    from proxycal.model import load
+
+    model = load(run)
+    return lambda: model
+
+
+def _fitting(table: Path, config: Path | None, asked: dict[str, Any]) -> Callable[[], ProxyCalibrator]:
+    from proxycal.runfile import read_request
+
+    request = read_request(config, asked)
+    frame = console.read(table, request.roles)
+
+    def fit() -> ProxyCalibrator:
+        from proxycal.model import ProxyCalibrator
+
+        return ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+
+    return fit
 
 
 def _numbers(text: str) -> list[float]:
@@ -144,8 +182,11 @@ def counted(what: str, quiet: bool) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+               TextColumn("time left"), TimeRemainingColumn())  # fmt: skip
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -5,6 +5,7 @@ table -> Encoder -> Arrays -> methods/ (content, bias, effect) -> Calibration ->
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -30,7 +31,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreErr
 from proxycal.methods.fit import Method
 from proxycal.methods.training import keep, training_from, training_state
 from proxycal.result import Calibration, FittedRows
-from proxycal.store import Run, load_run, save_run, write_text
+from proxycal.store import Run, atomic_file, load_run, save_run, write_text
 from proxycal.table.audit import audit
 from proxycal.table.encode import Arrays, Encoder
 from proxycal.table.frames import answer
@@ -39,7 +40,6 @@ from proxycal.table.wording import counted
 from proxycal.trust import Power, Refutation, answers_from_dict, answers_to_dict
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     import pandas as pd
@@ -273,10 +273,17 @@ class ProxyCalibrator(BaseEstimator):
         return draw(kind, self.report_data(), ax)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the page about this fit, one self-contained HTML file."""
+        """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
+        data = self.report_data()
+        if os.fspath(path).lower().endswith(".pdf"):
+            from proxycal.report.pdf import print_pdf
+
+            with atomic_file(path) as place:
+                place.write_bytes(print_pdf(data))
+            return
         from proxycal.report.page import render
 
-        write_text(path, render(self.report_data()))
+        write_text(path, render(data))
 
     def report_data(self) -> ReportData:
         """The record that pages, pictures and the terminal read."""

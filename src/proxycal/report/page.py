@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,30 +13,22 @@ import jinja2
 import matplotlib
 from markupsafe import Markup
 
-from proxycal.report import plots
-from proxycal.report.summary import between, number, percent, reproduce, sentence
+from proxycal.report import plots, style
+from proxycal.report.diagram import WIDTH, diagram
+from proxycal.report.pictures import ASKS, pictures_of
+from proxycal.report.summary import between, cite, gate_label, number, percent, reproduce, sentence, shares
 
 if TYPE_CHECKING:
     from proxycal.report.data import ReportData
 
 # Colours of the figures become the page's own variables, so that one figure serves light, dark and print.
 _THEME = {
-    plots.INK: "var(--ink)",
-    plots.MUTED: "var(--muted)",
-    plots.GRID: "var(--line)",
-    plots.UNBIASED: "var(--unbiased)",
-    plots.BIASED: "var(--biased)",
+    style.INK: "var(--ink)",
+    style.MUTED: "var(--muted)",
+    style.GRID: "var(--line)",
+    style.UNBIASED: "var(--unbiased)",
+    style.BIASED: "var(--biased)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One figure of the page: inline SVG, what it shows for those who cannot see it, and how to read it."""
-
-    title: str
-    svg: Markup
-    alt: str
-    caption: str
 
 
 def render(data: ReportData) -> str:
@@ -47,9 +39,15 @@ def render(data: ReportData) -> str:
         between=between,
         calibrates=data.verdict == "bias found",
         open_findings=[finding for finding in data.findings if not finding.ok],
-        estimates=_estimates_picture(data),
-        pictures=_pictures(data),
+        diagram=diagram(data),
+        width=WIDTH,
+        pictures={picture.kind: picture for picture in pictures_of(data)},
+        shares=shares(data),
+        svg=svg,
+        asks=ASKS,
+        gate_label=gate_label,
         command=reproduce(data),
+        cite=cite(data),
     )
 
 
@@ -62,52 +60,8 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent)
+    environment.filters.update(number=number, percent=percent, log=math.log)
     return environment.get_template("report.html")
-
-
-def _estimates_picture(data: ReportData) -> Picture:
-    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in data.estimates)
-    return Picture(
-        "Estimators side by side",
-        svg("estimates", data),
-        f"Estimated size of the bias by estimator: {known}.",
-        "Each estimator rests on something else. Where they agree, the answer does not hang on one of them.",
-    )
-
-
-def _pictures(data: ReportData) -> list[Picture]:
-    y = data.outcome
-    residual = Picture(
-        "Reported minus content",
-        svg("residual", data),
-        f"Histogram of {y} minus its content prediction, split into unbiased and biased rows.",
-        "What is left of the outcome once the content is taken away. A reporting bias is the same shape a "
-        "second time, moved to the dashed line; each row counts for both colours by its probability.",
-    )
-    content = Picture(
-        "Reported against content",
-        svg("content", data),
-        f"Scatter of reported {y} against its content prediction, coloured by the probability of bias.",
-        "Each dot is a row. On the dotted line the report is what its content predicts.",
-    )
-    calibrated = Picture(
-        "Reported against calibrated",
-        svg("calibrated", data),
-        f"Scatter of calibrated against reported {y}, coloured by the probability of bias.",
-        "Rows on the dotted line were left alone; the others were moved by the bias times the probability "
-        "that the row is biased.",
-    )
-    some = f" Shown: the {plots.MAX_COLUMNS} columns in which it moves most."
-    who = Picture(
-        "Who is biased",
-        svg("who", data),
-        f"Share of biased {y} reports by groups of the environment columns.",
-        f"Mean probability of bias by level or quartile, with pointwise {data.level * 100:g}% intervals "
-        f"that take the fit as given.{some if len(data.environment) > plots.MAX_COLUMNS else ''}",
-    )
-    # Without a calibration the third picture is the dotted line and nothing else.
-    return [residual, content, calibrated, who] if data.verdict == "bias found" else [residual, content, who]
 
 
 def svg(kind: str, data: ReportData) -> Markup:

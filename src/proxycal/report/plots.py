@@ -1,7 +1,4 @@
-"""The pictures: each a function (data, ax=None) -> ax, in its own figure, touching no global state.
-
-Blue is unbiased, vermilion is biased (Okabe and Ito's colour-blind safe pair), everywhere.
-"""
+"""The pictures: each a function (data, ax=None) -> ax, in its own figure, touching no global state."""
 
 from __future__ import annotations
 
@@ -10,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
-from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from proxycal.errors import SettingsError
-from proxycal.report.summary import ShareRow, number, percent, shares, spread
+from proxycal.report.power import power_curve
+from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, legend, plain, short, styled
+from proxycal.report.summary import ShareRow, gate_label, number, percent, shares, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,15 +21,8 @@ if TYPE_CHECKING:
 
     from proxycal.report.data import ReportData
 
-UNBIASED = "#0072b2"
-BIASED = "#d55e00"
-INK = "#1b1f24"
-MUTED = "#5b6470"
-GRID = "#d5d9de"
 BY_PROBABILITY = LinearSegmentedColormap.from_list("p_biased", [UNBIASED, "#a3a3a3", BIASED])
 
-# Inches: a column of a page, so that 9-point labels stay 9 points.
-WIDTH = 4.9
 # A few thousand points already fill the picture; more only make the file heavy.
 MAX_POINTS = 3000
 # Columns in "who": those in which the share of biased rows moves most.
@@ -60,7 +52,7 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
     if np.isfinite(data.estimate.alpha):
         ax.axvline(sign * data.estimate.alpha, color=INK, linewidth=1.0, linestyle="--")
         ax.annotate(
-            _plain(f"estimated bias {number(sign * data.estimate.alpha)}"),
+            plain(f"estimated bias {number(sign * data.estimate.alpha)}"),
             xy=(sign * data.estimate.alpha, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 3),
@@ -71,18 +63,35 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
         )
     label(
         ax,
-        f"{_short(data.outcome)} minus what its content predicts (mu)",
-        "rows" if _unit(weights) else "weight",
+        f"{short(data.outcome)} minus what its content predicts (mu)",
+        "rows" if bool(np.all(weights == 1.0)) else "weight",
     )
+    _fitted_curve(ax, data, bins)
     legend(ax)
     return ax
+
+
+def _fitted_curve(ax: Axes, data: ReportData, bins: np.ndarray) -> None:
+    """What the fitted mixture expects in a bar centred on each place: all rows, and those without a bias."""
+    if data.mixture is None:
+        return
+    at, total = data.mixture.at, float(data.weights.sum())
+    half = (bins[1] - bins[0]) / 2.0
+    x = np.linspace(bins[0] + half, bins[-1] - half, 300)
+
+    def expected(below: np.ndarray) -> np.ndarray:
+        return total * (np.interp(x + half, at, below) - np.interp(x - half, at, below))
+
+    unbiased = expected(data.mixture.unbiased)
+    ax.plot(x, unbiased + expected(data.mixture.biased), color=INK, linewidth=1.6, label="fitted mixture")
+    ax.plot(x, unbiased, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="its unbiased part")
 
 
 def content(data: ReportData, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
     ax = styled(ax, height=3.6)
     _cloud(ax, data, data.mu, data.y_obs)
-    label(ax, f"content prediction of {_short(data.outcome)} (mu)", f"{_short(data.outcome)}, reported")
+    label(ax, f"content prediction of {short(data.outcome)} (mu)", f"{short(data.outcome)}, reported")
     return ax
 
 
@@ -90,7 +99,7 @@ def calibrated(data: ReportData, ax: Axes | None = None) -> Axes:
     """Calibrated outcome against the reported one; on the dotted line nothing was changed."""
     ax = styled(ax, height=3.6)
     _cloud(ax, data, data.y_obs, data.y_cal)
-    label(ax, f"{_short(data.outcome)}, reported", f"{_short(data.outcome)}, calibrated")
+    label(ax, f"{short(data.outcome)}, reported", f"{short(data.outcome)}, calibrated")
     return ax
 
 
@@ -106,7 +115,7 @@ def who(data: ReportData, ax: Axes | None = None) -> Axes:
         if row.column != column:
             column = row.column
             ax.annotate(
-                _plain(_short(row.column)),
+                plain(short(row.column)),
                 xy=(0.0, y),
                 xycoords=("axes fraction", "data"),
                 xytext=(-4, 0),
@@ -121,7 +130,7 @@ def who(data: ReportData, ax: Axes | None = None) -> Axes:
         ax.plot([row.low, row.high], [y, y], color=BIASED, linewidth=2.0, solid_capstyle="butt", alpha=0.55)
         ax.plot([row.share], [y], "o", color=BIASED, markersize=5)
         ticks.append(y)
-        labels.append(_plain(f"{_short(row.group)}  (n = {row.n:,})"))
+        labels.append(plain(f"{short(row.group)}  (n = {row.n:,})"))
         y += 1.0
     ax.axvline(data.share_biased, color=INK, linewidth=1.0, linestyle=":")
     ax.annotate(
@@ -150,7 +159,7 @@ def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     for y, row in enumerate(data.estimates):
         main = row.name == data.estimate.name
         colour = BIASED if main else MUTED
-        names.append(_plain(row.name))
+        names.append(plain(row.name))
         if not np.isfinite(row.alpha):
             ax.annotate("no estimate", (0.0, y), xytext=(6, 0), textcoords="offset points", va="center",
                         color=MUTED, fontsize=9)  # fmt: skip
@@ -161,9 +170,39 @@ def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    label(ax, f"size of the bias in {_short(data.outcome)} ({data.level * 100:g}% intervals)", "")
+    label(ax, f"size of the bias in {short(data.outcome)} ({data.level * 100:g}% intervals)", "")
     ax.grid(axis="y", visible=False)
     return ax
+
+
+def gate(data: ReportData, ax: Axes | None = None) -> Axes:
+    """What multiplies the odds of being biased, by environment column, with pointwise intervals."""
+    if not data.gate:
+        raise SettingsError(f"method='{data.method}' has no gate to plot: fit with method='exact'")
+    ax = styled(ax, height=1.0 + 0.27 * len(data.gate))
+    for y, row in enumerate(data.gate):
+        sure = row.low > 1.0 or row.high < 1.0
+        colour = BIASED if sure else MUTED
+        if np.isfinite(row.low) and np.isfinite(row.high):
+            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
+        ax.plot([row.odds], [y], "o" if sure else "D", color=colour, markersize=6 if sure else 5)
+    ax.set_xscale("log")
+    ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    ax.set_yticks(range(len(data.gate)), [plain(short(gate_label(row), 34)) for row in data.gate])
+    ax.set_ylim(len(data.gate) - 0.4, -0.6)
+    label(ax, f"the odds of being biased are multiplied by ({data.level * 100:g}% intervals)", "")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def power(data: ReportData, ax: Axes | None = None) -> Axes:
+    """The chance of finding a bias, by its size, where that was asked."""
+    if data.power is None:
+        raise SettingsError("the power was not asked of this fit: call power() or `proxycal power RUN` first")
+    one = data.power
+    return power_curve(one.alphas, one.chance, one.low, one.high, one.detectable, ax)
 
 
 KINDS: dict[str, Callable[..., Axes]] = {
@@ -172,6 +211,8 @@ KINDS: dict[str, Callable[..., Axes]] = {
     "calibrated": calibrated,
     "who": who,
     "estimates": estimates,
+    "gate": gate,
+    "power": power,
 }
 
 
@@ -200,54 +241,3 @@ def _widest(rows: tuple[ShareRow, ...]) -> list[ShareRow]:
     reach = spread(rows)
     kept = sorted(reach, key=lambda name: -reach[name])[:MAX_COLUMNS]
     return [row for name in kept for row in rows if row.column == name]
-
-
-def styled(ax: Axes | None, height: float) -> Axes:
-    """An axes of a fresh figure at column width unless one was given, styled alike."""
-    if ax is None:
-        ax = Figure(figsize=(WIDTH, height), layout="constrained", dpi=150).add_subplot()
-        ax.figure.patch.set_alpha(0.0)
-    ax.patch.set_alpha(0.0)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(GRID)
-    ax.tick_params(labelsize=9, colors=MUTED, length=0)
-    ax.grid(color=GRID, linewidth=0.6)
-    ax.set_axisbelow(True)
-    return ax
-
-
-def label(ax: Axes, x: str, y: str) -> None:
-    """Axis labels; an empty one is left out."""
-    ax.set_xlabel(_plain(x), fontsize=9.5, color=INK)
-    if y:
-        ax.set_ylabel(_plain(y), fontsize=9.5, color=INK)
-
-
-def legend(ax: Axes) -> None:
-    """A legend in one line."""
-    # Below the axes: wherever the humps are, the legend does not sit on them.
-    ax.legend(
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.17),
-        ncols=2,
-        handlelength=1.2,
-        markerscale=2.0,
-    )
-
-
-def _plain(text: str) -> str:
-    """User strings are text, never formulas: a column called "$x$" is shown as "$x$", and on one line."""
-    return " ".join(text.split()).replace("$", r"\$")
-
-
-def _short(text: str, limit: int = 24) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _unit(weights: np.ndarray) -> bool:
-    return bool(np.all(weights == 1.0))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.report.plots import BIASED, INK, MUTED, UNBIASED, label, styled
+from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, styled
 from proxycal.report.summary import number
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.report.data import EnvironmentColumn, ReportData
+    from proxycal.report.data import EnvironmentColumn, GateRow, ReportData
 
 # More levels than this are hard to read in one column of a page: the rarest are shown together.
 MAX_LEVELS = 8
@@ -147,6 +147,27 @@ def _level_groups(codes: np.ndarray, levels: tuple[str, ...]) -> list[tuple[str,
     rest = np.isin(codes, [code for code in present if code not in kept])
     groups = [(levels[code], codes == code) for code in kept]
     return [*groups, (f"{len(present) - len(kept)} other levels", rest)]
+
+
+def gate_label(row: GateRow) -> str:
+    """What changes: one standard deviation of a number, or one level in place of another.
+
+    >>> from proxycal.report.data import GateRow
+    >>> gate_label(GateRow("hazard", "flood", "drought", 2.0, 1.5, 2.5))
+    'hazard: flood, not drought'
+    """
+    if row.level is None:
+        return f"{row.column}, 1 sd more"
+    return f"{row.column}: {row.level}" + (f", not {row.reference}" if row.reference else "")
+
+
+def cite(data: ReportData) -> str:
+    """What to write about this run in a paper or a memo."""
+    version = data.versions.get("proxycal", "")
+    return (
+        f"{sentence(data)} (proxycal {version}, method {data.method}, direction {data.direction}, "
+        f"{data.n_fitted:,} rows, seed {data.random_state}.)"
+    )
 
 
 def listed(names: Sequence[str]) -> str:

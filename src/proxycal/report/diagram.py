@@ -1,0 +1,113 @@
+"""The causal picture with the user's own column names: boxes and arrows, placed; the template draws them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxycal.report.style import short
+
+if TYPE_CHECKING:
+    from proxycal.report.data import ReportData
+
+WIDTH = 460
+_LINE, _HEAD, _FOOT, _GAP = 18, 40, 12, 56
+_LEFT, _RIGHT = 115, 345
+# What fits: names per box, and letters per name in a narrow and in a wide box.
+_NAMES, _NARROW, _WIDE = 4, 24, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One node: x, y of its middle top, its size, what it is called, what it means, its columns."""
+
+    kind: str
+    x: int
+    y: int
+    width: int
+    height: int
+    title: str
+    meaning: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> int:
+        """Left edge."""
+        return self.x - self.width // 2
+
+    @property
+    def bottom(self) -> int:
+        """Lower edge."""
+        return self.y + self.height
+
+    @property
+    def lines(self) -> list[tuple[int, str]]:
+        """Where each name stands, and the name."""
+        return [(self.y + _HEAD + _LINE * (i + 1) - 4, name) for i, name in enumerate(self.names)]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From (x1, y1) to (x2, y2); `kind` is "bias" for the one that is looked for."""
+
+    kind: str
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """Boxes, arrows and the size of the whole; `alt` says the same in words."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    height: int
+    shift: str
+    shift_at: tuple[int, int]
+    alt: str
+
+
+def diagram(data: ReportData) -> Diagram:
+    """Environment above, the two hidden things below it, what was measured at the bottom."""
+    names = tuple(column.name for column in data.environment)
+    top = _box("seen", WIDTH // 2, 2, 330, "Environment", "may drive both", _some(names, _WIDE))
+    y = top.bottom + _GAP
+    content = _box("hidden", _LEFT, y, 210, "Content", "hidden: what is really so")
+    bias = _box("bias", _RIGHT, y, 210, "Reporting bias", "hidden: some rows have it")
+    y = content.bottom + _GAP + 8
+    proxies = _box("seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(data.proxies, _NARROW))
+    outcome = _box("seen", _RIGHT, y, 210, "Outcome", "as reported", _some((data.outcome,), _NARROW))
+    sign = "+" if data.direction == "over" else "−"
+    return Diagram(
+        boxes=(top, content, bias, proxies, outcome),
+        arrows=(
+            Arrow("", WIDTH // 2 - 45, top.bottom, _LEFT + 20, content.y),
+            Arrow("", WIDTH // 2 + 45, top.bottom, _RIGHT - 20, bias.y),
+            Arrow("", _LEFT, content.bottom, _LEFT, proxies.y),
+            Arrow("", _LEFT + 60, content.bottom, _RIGHT - 60, outcome.y),
+            Arrow("bias", _RIGHT, bias.bottom, _RIGHT, outcome.y),
+        ),
+        height=max(proxies.bottom, outcome.bottom) + 2,
+        shift=f"{sign} alpha",
+        shift_at=(_RIGHT + 12, (bias.bottom + outcome.y) // 2 + 4),
+        alt=(
+            f"Causal picture. The environment ({', '.join(names) or 'none'}) may drive hidden content and "
+            f"a hidden reporting bias. The content drives the proxies ({', '.join(data.proxies)}) and "
+            f"{data.outcome}. The bias shifts {data.outcome} only: no arrow leads from it to the proxies."
+        ),
+    )
+
+
+def _box(kind: str, x: int, y: int, width: int, title: str, meaning: str, names: tuple[str, ...] = ()) -> Box:
+    foot = _FOOT if names else 4
+    return Box(kind, x, y, width, _HEAD + _LINE * len(names) + foot, title, meaning, names)
+
+
+def _some(names: tuple[str, ...], letters: int) -> tuple[str, ...]:
+    """The names that fit; a count stands for the others."""
+    shown = [short(" ".join(name.split()), letters) for name in names]
+    if len(shown) <= _NAMES:
+        return tuple(shown)
+    return (*shown[: _NAMES - 1], f"and {len(shown) - _NAMES + 1} more")

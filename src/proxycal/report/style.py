@@ -1,0 +1,70 @@
+"""How every picture looks: colours, type sizes, axes.
+
+Blue is unbiased, vermilion is biased (Okabe and Ito's colour-blind safe pair), everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+UNBIASED = "#0072b2"
+BIASED = "#d55e00"
+INK = "#1b1f24"
+MUTED = "#5b6470"
+GRID = "#d5d9de"
+
+# Inches: a column of a page, so that 9-point labels stay 9 points.
+WIDTH = 4.9
+
+
+def styled(ax: Axes | None, height: float) -> Axes:
+    """An axes of a fresh figure at column width unless one was given, styled alike."""
+    if ax is None:
+        ax = Figure(figsize=(WIDTH, height), layout="constrained", dpi=150).add_subplot()
+        ax.figure.patch.set_alpha(0.0)
+    ax.patch.set_alpha(0.0)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(GRID)
+    ax.tick_params(labelsize=9, colors=MUTED, length=0)
+    ax.grid(color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def label(ax: Axes, x: str, y: str) -> None:
+    """Axis labels; an empty one is left out."""
+    ax.set_xlabel(plain(x), fontsize=9.5, color=INK)
+    if y:
+        ax.set_ylabel(plain(y), fontsize=9.5, color=INK)
+
+
+def legend(ax: Axes) -> None:
+    """A legend in one line."""
+    # Below the axes: wherever the humps are, the legend does not sit on them.
+    ax.legend(
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.17),
+        ncols=2,
+        handlelength=1.2,
+        markerscale=2.0,
+    )
+
+
+def plain(text: str) -> str:
+    """User strings are text, never formulas: a column called "$x$" is shown as "$x$", and on one line."""
+    return " ".join(text.split()).replace("$", r"\$")
+
+
+def short(text: str, limit: int = 24) -> str:
+    """A name that leaves room for others."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
