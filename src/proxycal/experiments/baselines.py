@@ -83,8 +83,14 @@ def environment_only(folds: Sequence[Fold]) -> list[Answer]:
     return answers
 
 
-def tedvae(folds: Sequence[Fold], config: TedvaeConfig, seed: int) -> list[Answer]:
-    """TEDVAE with x = (E, P) and the treatment = the groups of the residual of y_obs on x."""
+def tedvae(
+    folds: Sequence[Fold], config: TedvaeConfig, seed: int, treatment: str | None = None
+) -> list[Answer]:
+    """TEDVAE with x = (E, P) and the treatment = the groups of the residual of y_obs on x.
+
+    treatment : a two-valued environment column to be the treatment instead, which then leaves x. Its effect
+    is not the bias; it is what TEDVAE is made to estimate where a table has such a column.
+    """
     # Torch is loaded only where it is needed.
     from proxycal.experiments.tedvae import fit_tedvae
 
@@ -93,9 +99,13 @@ def tedvae(folds: Sequence[Fold], config: TedvaeConfig, seed: int) -> list[Answe
         for fold in folds
     ]
     held = [_validated(fold, seed) for fold in folds]
+    at = [_columns_of(fold, treatment) for fold in folds]
     fits = fit_tedvae(
-        x=[np.column_stack([fold.arrays.E, fold.arrays.P]) for fold in folds],
-        t=[one.biased.astype(float) for one in groups],
+        x=[np.column_stack([fold.arrays.E[:, ~k], fold.arrays.P]) for fold, k in zip(folds, at, strict=True)],
+        t=[
+            (fold.arrays.E[:, k] > 0.0).any(axis=1).astype(float) if treatment else one.biased.astype(float)
+            for fold, one, k in zip(folds, groups, at, strict=True)
+        ],
         y=outcome_of(folds[0]),
         train=[kept for kept, _ in held],
         validation=[out for _, out in held],
@@ -103,6 +113,11 @@ def tedvae(folds: Sequence[Fold], config: TedvaeConfig, seed: int) -> list[Answe
         seed=seed,
     )
     return [_answer(fold, one, fit.alpha) for fold, one, fit in zip(folds, groups, fits, strict=True)]
+
+
+def _columns_of(fold: Fold, column: str | None) -> np.ndarray:
+    """Which encoded environment columns a column of the table became, (q,) bool."""
+    return np.array([source == column for source in fold.arrays.environment_source])
 
 
 def oracle(folds: Sequence[Fold], truth: Truth) -> list[Answer]:

@@ -22,6 +22,7 @@ COLOURS = {
     "proxy-only": "#E69F00",
     "environment-only": "#56B4E9",
     "tedvae": "#CC79A7",
+    "tedvae-treatment": "#999999",
     "paper": "#D55E00",
     "exact": "#0072B2",
     "oracle": "#009E73",

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from proxycal.experiments.sweep import Done
     from proxycal.simulation import Simulation
 
-METHODS = ("proxy-only", "environment-only", "tedvae", "paper", "exact", "oracle")
+METHODS = ("proxy-only", "environment-only", "tedvae", "tedvae-treatment", "paper", "exact", "oracle")
+# The column that a trial assigned, of the tables that come from one.
+TREATMENTS = {"JOBS": "treat", "OHIE": "treatment", STAND_IN: "treatment"}
 SIZES, LATENTS, ALPHAS, NOISES = (
     (500, 1000, 2500, 5000, 10000),
     (1, 2, 5, 10, 20),
@@ -81,7 +83,7 @@ def synthetic(quick: bool, methods: Sequence[str] = METHODS) -> Study:
             "method": method, "folds": folds, "seed": n + d_z,
         })
         for n, d_z, alpha, noise in itertools.product(sizes, latents, ALPHAS, NOISES)
-        for method in _known(methods)
+        for method in _known(methods) if method != "tedvae-treatment"
     ]  # fmt: skip
     return Study("synthetic", tuple(cells), quick)
 
@@ -180,10 +182,11 @@ def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> lis
         return paper_answers(folds, paper_settings(settings))
     if method == "exact":
         return exact_answers(folds, Settings(random_state=seed))
-    if method == "tedvae":
+    if method.startswith("tedvae"):
         from proxycal.experiments.tedvae import TedvaeConfig
 
-        return baselines.tedvae(folds, TedvaeConfig(**_network(settings)), seed)
+        treatment = TREATMENTS[settings["dataset"]] if method == "tedvae-treatment" else None
+        return baselines.tedvae(folds, TedvaeConfig(**_network(settings)), seed, treatment)
     if method == "oracle":
         return baselines.oracle(folds, truth)
     return {"proxy-only": baselines.proxy_only, "environment-only": baselines.environment_only}[method](folds)

@@ -34,6 +34,7 @@ LABELS = {
     "proxy-only": "Baseline (Proxy only)",
     "environment-only": "Baseline (Env only)",
     "tedvae": "Baseline (TEDVAE)",
+    "tedvae-treatment": "TEDVAE, the trial's own treatment",
     "paper": "Ours dim. (Z={d_z})",
     "exact": "exact",
     "oracle": "oracle (knows A)",
