@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-# Smallest sd of an atom and of the noise of validated rows, in sds of the outcome.
-ATOM_FLOOR = 0.02
+# Smallest sd of an atom, in sds of the outcome: a wider one takes in neighbours, which would move the distance
+# between the two places of the atom that the bias shows in (at 0.02 by a third of its error, in JOBS).
+ATOM_FLOOR = 0.006
+# Smallest sd of the noise of validated rows.
+GAP_FLOOR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def update(params: Params, sums: Statistics, rules: Rules) -> Params:
     if log_noise is not None and a is not None and sums.gap is not None:
         moved = (sums.gap_dd @ a[:, :, None])[:, :, 0] - 2.0 * sums.gap_d
         square = sums.gap[:, 1] + (a * moved).sum(axis=1)
-        log_noise = 0.5 * np.log(np.maximum(square / sums.gap[:, 0], ATOM_FLOOR**2))[:, None]
+        log_noise = 0.5 * np.log(np.maximum(square / sums.gap[:, 0], GAP_FLOOR**2))[:, None]
     omega = params.omega
     if shape.J > 1:
         omega = np.zeros_like(params.omega)
@@ -319,7 +322,7 @@ def gap_loglik(chunks: Sequence[Rows]) -> float:
         known = np.isfinite(rows.gap)
         square += float(rows.weights[known] @ rows.gap[known] ** 2)
         weight += float(rows.weights[known].sum())
-    variance = max(square / max(weight, 1e-300), ATOM_FLOOR**2)
+    variance = max(square / max(weight, 1e-300), GAP_FLOOR**2)
     return -0.5 * (weight * (LOG_2PI + float(np.log(variance))) + square / variance)
 
 

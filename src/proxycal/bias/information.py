@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.em import ATOM_FLOOR, Rules, mean_map, penalty
+from proxycal.bias.em import GAP_FLOOR, Rules, mean_map, penalty
 from proxycal.bias.mixture import RIDGE, Params, Posterior, Rows, Shape, posterior
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     at_floor = params.log_sigma[0] <= np.log(rules.floor[0]) + 1e-6
     keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
     if params.log_noise is not None:
-        keep[layout.noise] = params.log_noise[0] > np.log(ATOM_FLOOR) + 1e-6
+        keep[layout.noise] = params.log_noise[0] > np.log(GAP_FLOOR) + 1e-6
     below = np.zeros((layout.size - tied.shape[0], tied.shape[1]))
     to_full = np.hstack([np.vstack([tied, below]), np.eye(layout.size)[:, keep]])
     ridge = np.zeros(layout.size)
@@ -278,7 +278,7 @@ def newton(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int 
             )
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
             if moved.log_noise is not None:
-                moved = replace(moved, log_noise=np.maximum(moved.log_noise, np.log(ATOM_FLOOR)))
+                moved = replace(moved, log_noise=np.maximum(moved.log_noise, np.log(GAP_FLOOR)))
             reached = _objective(moved, chunks, shape)
             if reached >= value - 1e-9 * abs(value):
                 break
