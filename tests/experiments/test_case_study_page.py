@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -40,29 +39,12 @@ def page():
 
 
 @pytest.fixture(scope="module")
-def browser(page, tmp_path_factory):
-    selenium = pytest.importorskip("selenium", reason="the browser test needs selenium (extra dev)")
-    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
-        pytest.skip("the browser test needs chromium and chromedriver on the path")
-    from selenium import webdriver
-
-    assert selenium
-    folder = tmp_path_factory.mktemp("page")
-    (folder / "map.html").write_text(page, encoding="utf-8")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                 "--window-size=1200,1000", profile):  # fmt: skip
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    try:
-        driver.get((folder / "map.html").as_uri())
-        yield driver
-    finally:
-        driver.quit()
+def browser(browser, page, tmp_path_factory):
+    place = tmp_path_factory.mktemp("page") / "map.html"
+    place.write_text(page, encoding="utf-8")
+    browser.get_log("browser")  # what other pages logged is gone
+    browser.get(place.as_uri())
+    return browser
 
 
 def test_the_page_needs_nothing_from_outside(page):

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from proxycal.finding import Finding
-from proxycal.report.data import EnvironmentColumn, EstimateRow, ReportData
+from proxycal.report.data import (
+    EnvironmentColumn,
+    EstimateRow,
+    GateRow,
+    MixtureCurve,
+    PowerCurve,
+    RefitRow,
+    RefutationRow,
+    ReportData,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +76,37 @@ def _example(n: int = 400) -> ReportData:
         settings={"method": "paper", "missing": "raise", "effect": "constant"},
         versions={"proxycal": "0.1.0", "numpy": "2.0"},
         seconds=3.2,
+        mixture=_mixture(),
+        gate=(
+            GateRow("hazard", "tornado", "flood", 1.9, 1.2, 3.0),
+            GateRow("hazard", "wildfire", "flood", 4.1, 2.2, 7.6),
+            GateRow("income", None, None, 0.97, 0.8, 1.2),
+        ),
+        refutations=(
+            RefutationRow(
+                "leak",
+                False,
+                "with 10% of it in 'built_to_water', alpha changes by -9%",
+                "The verdict changes once a proxy carries 25% of the bias.",
+                (RefitRow("as fitted", 5.021, 0.05, "bias found"), RefitRow("with 10%", 4.6, 0.1, "no")),
+            ),
+        ),
+        power=PowerCurve(
+            alphas=np.array([0.0, 0.5, 2.0]),
+            sizes=np.array([0.0, 1.25, 5.0]),
+            chance=np.array([0.05, 0.4, 1.0]),
+            low=np.array([0.01, 0.2, 0.9]),
+            high=np.array([0.2, 0.6, 1.0]),
+            detectable=1.5,
+            reading="With your data you would detect a bias of 1.5 sd in 90% of cases.",
+        ),
     )
+
+
+def _mixture() -> MixtureCurve:
+    """N(0, 0.5) and the same moved by 5, in equal parts."""
+    at = np.linspace(-10.0, 20.0, 601)
+    return MixtureCurve(at, 0.5 * ndtr(at / 0.5), 0.5 * ndtr((at - 5.0) / 0.5))
 
 
 @pytest.fixture(scope="session")

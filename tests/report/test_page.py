@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from proxycal.finding import Finding
-from proxycal.report.data import EnvironmentColumn, EstimateRow
+from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow, RefitRow, RefutationRow
 from proxycal.report.page import render
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -76,6 +77,34 @@ def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example)
     assert "Hardly." in page.words
 
 
+def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example):
+    names = tuple(f"proxy_{i}" for i in range(9))
+    text = render(example(proxies=names, direction="under"))
+    drawing = text[text.index('<svg class="diagram"') :]
+    drawing = drawing[: drawing.index("</svg>")]
+    shown = re.findall(r'<text class="name"[^>]*>([^<]*)</text>', drawing)
+    assert shown == ["hazard", "income", "proxy_0", "proxy_1", "proxy_2", "and 6 more", "loss"]
+    assert "− alpha" in drawing
+    assert drawing.count("<line") == 5
+    assert "proxy_8" in drawing[: drawing.index(">")]
+
+
+def test_what_was_asked_of_the_fit_stands_on_the_page(example):
+    words = Page(render(example())).words
+    assert "How much of the bias would a proxy have to carry" in words
+    assert "The verdict changes once a proxy carries 25% of the bias." in words
+    assert "detect a bias of 1.5 sd" in words
+    without = Page(render(example(refutations=(), power=None, gate=())))
+    assert "Attempts to break it" not in without.words
+    assert "gate’s coefficients" not in without.words
+
+
+def test_the_gate_is_a_table_of_odds(example):
+    words = Page(render(example())).words
+    assert "hazard: wildfire, not flood 1.411 4.1 2.2 to 7.6" in words
+    assert "income, 1 sd more" in words
+
+
 def test_every_user_string_stays_text(example):
     row = EstimateRow(HOSTILE, 1.0, 0.1, 0.8, 1.2, HOSTILE)
     n = 400
@@ -92,6 +121,10 @@ def test_every_user_string_stays_text(example):
         sources={"cluster": HOSTILE},
         settings={HOSTILE: HOSTILE},
         versions={HOSTILE: HOSTILE},
+        gate=(GateRow(HOSTILE, HOSTILE, HOSTILE, 2.0, 1.0, 3.0),),
+        refutations=(
+            RefutationRow(HOSTILE, False, HOSTILE, HOSTILE, (RefitRow(HOSTILE, 1.0, 1.0, HOSTILE),)),
+        ),
     )
     text = render(data)
     page = Page(text)
@@ -120,7 +153,8 @@ def test_landmarks_headings_and_picture_texts(text):
         assert page.tags[landmark] == 1
     assert page.headings[0] == 1
     assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
-    assert text.count('role="img" aria-label="') == page.tags["svg"] == 5
+    # Estimates, residual, content, calibrated, who, gate, power, and the causal picture.
+    assert text.count('role="img" aria-label="') == page.tags["svg"] == 8
 
 
 def test_figures_follow_the_theme(text):

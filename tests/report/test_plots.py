@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
@@ -66,6 +67,33 @@ def test_the_cloud_shows_reported_against_calibrated(example):
     red, _, blue, _ = np.asarray(points.get_facecolors()).T
     assert (red > blue)[likely].all()
     assert (blue > red)[~likely].all()
+
+
+def test_the_fitted_mixture_counts_rows_like_the_bars(example):
+    data = example()
+    ax = plots.residual(data)
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    width = bars[0].get_width()
+    curve = {line.get_label(): line for line in ax.lines}["fitted mixture"]
+    x, y = curve.get_data()
+    # Half of 400 rows lie around 0 and half around 5: the area under the curve, in bars, is all of them.
+    assert np.trapezoid(y, x) / width == pytest.approx(400, rel=0.02)
+    at_zero = 400 * 0.5 * (ndtr(width / 2 / 0.5) - ndtr(-width / 2 / 0.5))
+    assert np.interp(0.0, x, y) == pytest.approx(at_zero, rel=0.02)
+
+
+def test_the_gate_marks_what_moves_the_odds(example):
+    ax = plots.gate(example())
+    dots = {float(line.get_xdata()[0]): line for line in ax.lines if len(line.get_xdata()) == 1}
+    assert [dots[odds].get_color() for odds in (1.9, 4.1, 0.97)] == [plots.BIASED, plots.BIASED, plots.MUTED]
+    assert ax.get_xscale() == "log"
+
+
+def test_pictures_that_a_result_lacks_say_what_to_do(example):
+    with pytest.raises(SettingsError, match="method='exact'"):
+        plots.draw("gate", example(gate=()))
+    with pytest.raises(SettingsError, match=r"power\(\)"):
+        plots.draw("power", example(power=None))
 
 
 def test_large_tables_are_thinned(example):

@@ -76,9 +76,8 @@ def drawn(data: ReportData) -> bytes:
         pictures = pictures_of(data)
         for start in range(0, len(pictures), 2):
             sheet = Figure(figsize=_A4, layout="constrained")
-            for part, picture in zip(
-                np.ravel(sheet.subfigures(2, 1)), pictures[start : start + 2], strict=False
-            ):
+            halves = np.atleast_1d(np.asarray(sheet.subfigures(2, 1), dtype=object))
+            for part, picture in zip(halves, pictures[start : start + 2], strict=False):
                 part.suptitle(picture.title, fontsize=12, color=INK)
                 picture.draw(data, part.add_subplot())
             pages.savefig(sheet)

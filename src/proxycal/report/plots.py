@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from proxycal.errors import SettingsError
 from proxycal.report.power import power_curve
@@ -188,11 +188,13 @@ def gate(data: ReportData, ax: Axes | None = None) -> Axes:
         ax.plot([row.odds], [y], "o" if sure else "D", color=colour, markersize=6 if sure else 5)
     ax.set_xscale("log")
     ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
+    # Odds of this kind often span less than a factor of ten: ticks at 1, 2, 5 of each power.
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.set_yticks(range(len(data.gate)), [plain(short(gate_label(row), 34)) for row in data.gate])
     ax.set_ylim(len(data.gate) - 0.4, -0.6)
-    label(ax, f"the odds of being biased are multiplied by ({data.level * 100:g}% intervals)", "")
+    label(ax, f"odds of being biased, times ({data.level * 100:g}%)", "")
     ax.grid(axis="y", visible=False)
     return ax
 

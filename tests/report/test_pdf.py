@@ -1,0 +1,54 @@
+"""The report on paper, with and without a browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from proxycal.report import pdf
+
+
+def pages(made: bytes) -> int:
+    return len(re.findall(rb"/Type /Page\b", made))
+
+
+@pytest.fixture
+def no_browser(monkeypatch):
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_without_a_browser_matplotlib_draws_it(example):
+    data = example(outcome="loss in $ and $")
+    made = pdf.print_pdf(data)
+    assert made.startswith(b"%PDF")
+    # One page of text, seven pictures two to a page.
+    assert pages(made) == 5
+    assert made == pdf.print_pdf(data)
+
+
+def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_path):
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: str(broken))
+    assert pages(pdf.print_pdf(example())) == 5
+
+
+def test_a_browser_is_given_the_page(example, monkeypatch, tmp_path):
+    fake = tmp_path / "chromium"
+    # Copies the page it was asked to print to the place where the PDF should be.
+    fake.write_text(
+        '#!/bin/sh\nfor one in "$@"; do case "$one" in --print-to-pdf=*) to="${one#*=}";; '
+        'file://*) from="${one#file://}";; esac; done\ncp "$from" "$to"\n'
+    )
+    fake.chmod(0o755)
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: str(fake))
+    assert b"over-reported by about 5.021" in pdf.print_pdf(example())
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_long_texts_run_over_pages(example):
+    findings = example().findings * 40
+    assert pages(pdf.drawn(example(findings=findings))) > 5
