@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-# Smallest sd of an atom, in sds of the outcome: a wider one takes in neighbours, which would move the distance
-# between the two places of the atom that the bias shows in (at 0.02 by a third of its error, in JOBS).
+# Smallest sd of an atom, in sds of the outcome: a wider one takes in neighbours, which move the distance of
+# the two places of the atom that the bias shows in (at 0.02 by a third of its error, in JOBS).
 ATOM_FLOOR = 0.006
 # Smallest sd of the noise of validated rows.
 GAP_FLOOR = 0.02
