@@ -21,7 +21,7 @@ Environment = Annotated[
 Weights = Annotated[str | None, typer.Option(help="Column of observation weights.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of rows that belong together.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-Truth = Annotated[str | None, typer.Option(help="Column of validated true values; never used in a fit.")]
+Truth = Annotated[str | None, typer.Option(help="Column of true values of the rows that were validated.")]
 Direction = Annotated[str | None, typer.Option(help="over or under: which way reports are biased.")]
 Method = Annotated[str | None, typer.Option(help="exact, paper or moments.")]
 Effect = Annotated[str | None, typer.Option(help="constant, linear or by:COLUMN.")]
