@@ -258,7 +258,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
     [
         ["bench", "scale", "--quick"],
         ["app", "--port", "8000"],
-        ["report", "run", "--pdf"],
     ],
 )
 def test_what_is_not_there_yet_says_what_to_use(args, capsys, here):
@@ -387,6 +386,16 @@ def test_the_two_commands_of_a_user_remove_the_bias(capsys, here):
 def test_report_is_written_again_from_the_saved_run(here, fitted):
     assert main(["report", str(fitted), "--out", "page.html", "--quiet"]) == 0
     assert (here / "page.html").read_bytes() == (fitted / "report.html").read_bytes()
+
+
+def test_report_as_pdf_beside_the_page(capsys, here, fitted, monkeypatch):
+    monkeypatch.setattr("proxycal.report.pdf.BROWSERS", ())
+    assert main(["report", str(fitted), "--out", "page.html", "--pdf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"report": "page.html", "pdf": "page.pdf"}
+    assert (here / "page.html").is_file()
+    assert (here / "page.pdf").read_bytes().startswith(b"%PDF")
+    assert main(["report", str(fitted), "--out", "only.pdf", "--pdf", "--quiet"]) == 0
+    assert (here / "only.pdf").is_file()
 
 
 def test_check_names_what_to_look_at(capsys, here):
