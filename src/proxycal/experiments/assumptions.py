@@ -7,7 +7,7 @@ from proxycal.experiments.tables import Grid
 _YES, _NO, _PARTLY = "yes", "no", "partly"
 _ROWS = (
     ("(A1) Proxy exclusion", _YES, _YES, _YES,
-     "findings 'agreement with moments' and 'agreement with matching'"),
+     "finding 'exclusion' of check(); 'agreement with moments' and 'agreement with matching'"),
     ("(A2) Bias model: constant alpha", _YES, _YES, _NO,
      "finding on a bias that varies; effect='by:COLUMN'; the moments' test of two values"),
     ("(A3) Sign restriction: alpha >= 0", _YES, _YES, _NO,
