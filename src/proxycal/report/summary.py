@@ -23,8 +23,8 @@ MAX_LEVELS = 8
 QUANTILE_BINS = 4
 
 
-def number(value: float) -> str:
-    """Four significant digits, thousands set apart, "n/a" for what does not exist.
+def number(value: float, digits: int = 4) -> str:
+    """Four significant digits or as many as asked, thousands set apart, "n/a" for what does not exist.
 
     >>> number(1234567.0), number(0.012345), number(float("nan"))
     ('1,234,567', '0.01235', 'n/a')
@@ -32,8 +32,8 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "n/a" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+        return f"{value:,.{max(0, digits - len(str(int(abs(value)))))}f}"
+    return f"{value:.{digits}g}"
 
 
 def percent(value: float) -> str:
@@ -48,12 +48,18 @@ def percent(value: float) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """Both ends of an interval, or "n/a" where there is none.
+    """Both ends of an interval, or "n/a" where there is none; a narrow one gets the digits that show it.
 
-    >>> between(4.9, 5.1), between(float("nan"), float("nan"))
-    ('4.9 to 5.1', 'n/a')
+    >>> between(4.9, 5.1), between(0.99985, 1.00014), between(float("nan"), float("nan"))
+    ('4.9 to 5.1', '0.99985 to 1.0001', 'n/a')
     """
-    return "n/a" if math.isnan(low) or math.isnan(high) else f"{number(low)} to {number(high)}"
+    if math.isnan(low) or math.isnan(high):
+        return "n/a"
+    width, size = high - low, max(abs(low), abs(high))
+    digits = 4
+    if math.isfinite(width) and 0.0 < width < size:
+        digits = min(max(4, math.ceil(math.log10(size / width)) + 1), 9)
+    return f"{number(low, digits)} to {number(high, digits)}"
 
 
 def interval_text(low: float, high: float, level: float) -> str:
