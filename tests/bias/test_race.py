@@ -7,7 +7,7 @@ from scipy.stats import chi2
 from proxycal.bias.designs import Data, candidate_frames
 from proxycal.bias.em import Rules, run
 from proxycal.bias.features import fit_basis
-from proxycal.bias.mixture import Shape, posterior
+from proxycal.bias.mixture import Rows, Shape, posterior
 from proxycal.bias.race import (
     FLOOR,
     GATE_P,
@@ -279,3 +279,14 @@ def test_the_first_step_on_the_true_labels_is_least_squares_on_them(gaussian):
     both = np.column_stack([rows.X, world.a])
     wanted = np.linalg.lstsq(both, rows.y, rcond=None)[0]
     np.testing.assert_allclose(np.r_[made.beta[0, 0], made.a[0]], wanted, atol=1e-8)
+
+
+def test_two_atoms_that_rounding_made_of_one_are_no_pair():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(200) < 120, np.where(np.arange(200) % 2, 1.0, 1.0 + 1e-12), rng.normal(size=200))
+    E = rng.normal(size=(200, 1))
+    one = np.ones((200, 1))
+    rows = Rows(y, np.hstack([one, E]), np.hstack([one, E]), one, np.ones(200), None)
+    assert guesses_from_atoms(rows) == []
+    apart = Rows(np.where(y > 1.0, 2.0, y), rows.X, rows.G, rows.D, rows.weights, None)
+    assert len(guesses_from_atoms(apart)) == 1

@@ -70,6 +70,9 @@ def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
         for high in values[i + 1 :]:
             at_low, at_high = np.isclose(rows.y, low, atol=1e-9), np.isclose(rows.y, high, atol=1e-9)
             on = at_low | at_high
+            if (at_low & at_high).any():
+                # One atom, split by rounding.
+                continue
             gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
             tau = gate.predict_proba(rows.G[:, 1:])[:, 1]
             tau[at_low], tau[at_high] = 0.0, 1.0
