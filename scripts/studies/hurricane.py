@@ -23,7 +23,7 @@ INTRO = (
     "The wind fields (Extended Best Track, doi 10.5281/zenodo.21249129) are under the GPL and are not "
     "copied here: the script reads them from the folder it is given. Storm and event are joined by "
     "county and by the days on which the storm touched the United States (scripts/studies/storms.csv, "
-    "from the reports of the National Hurricane Center).",
+    "entered by hand and not yet checked against the storm reports).",
 )
 LIMITS = (
     "The loss file holds only county losses of at least $1M: small losses are missing by construction. A "
