@@ -45,8 +45,7 @@ class Calibration:
     @property
     def alpha(self) -> float:
         """Size of the bias."""
-        # A size that varies may run, on the whole, against the stated direction; the finding then says so.
-        return max(self.estimate.alpha, 0.0)
+        return self.estimate.alpha
 
     @property
     def se(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from proxycal import ProxyCalibrator, load
 from proxycal.bias.designs import Data
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.experiments.worlds import World, draw_world
-from proxycal.methods.exact import ExactFit, content_index, data_of
+from proxycal.methods.exact import ExactFit, _exact_estimate, content_index, data_of
 from proxycal.methods.parts import match_likely
 from proxycal.table.encode import Encoder
 
@@ -277,3 +278,18 @@ def test_nobody_or_everybody_leaves_nothing_to_match():
     )
     for p_biased in (np.full(50, 0.2), np.full(50, 0.8)):
         assert match_likely(data.y, rng.normal(size=(50, 1)), p_biased, data.weights, None, 0.95)[0] is None
+
+
+def test_a_mean_against_the_stated_direction_is_no_negative_alpha():
+    D, half = np.repeat(np.eye(2), 4, axis=0), np.full(8, 0.5)
+    frame = SimpleNamespace(effect="by:sex")
+    made = [
+        _exact_estimate(
+            SimpleNamespace(shift=shift, shift_cov=np.eye(2), bias=SimpleNamespace(frame=frame)),
+            SimpleNamespace(D=D), half, np.ones(8), 0.95,
+        )
+        for shift in (np.array([3.0, -2.0]), np.array([2.0, -9.0]))
+    ]  # fmt: skip
+    assert made[0].alpha == pytest.approx(0.5)
+    assert (made[1].alpha, made[1].high) == (0.0, 0.0)
+    assert made[1].low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))

@@ -127,7 +127,9 @@ def test_an_estimator_without_an_answer_says_so(example):
 
 def test_infinite_ends_do_not_break_the_picture(example):
     row = EstimateRow("match", 2.0, float("nan"), float("-inf"), float("inf"))
-    plots.estimates(example(estimate=row, estimates=(row,))).figure.canvas.draw()
+    ax = plots.estimates(example(estimate=row, estimates=(row,)))
+    ax.figure.canvas.draw()
+    assert np.isfinite(ax.get_xlim()).all()
 
 
 def test_names_are_text_and_never_formulas(example):

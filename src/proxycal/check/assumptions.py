@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as t_distribution
 
+from proxycal.check.instruments import any_moved
 from proxycal.check.wald import meat, wald_p
 from proxycal.finding import Finding
 
@@ -58,22 +59,22 @@ def exclusion(
     t, gain = np.abs(tests), np.nan_to_num(gains, nan=-np.inf)
     beyond = norm.sf(t.max()) if cluster is None else t_distribution.sf(t.max(), len(np.unique(cluster)) - 1)
     sees = min(2.0 * float(beyond) * len(t), 1.0)
-    some = min(float(np.nanmin(moved)) * len(t), 1.0) if np.isfinite(moved).any() else 1.0
+    some = any_moved(moved)
     own = gain.max() > OWN_BIAS
     worst = int(np.argmax(gain)) if own else int(np.argmax(t))
     named = own or sees < SEES
-    ok = not named and some >= SEES
+    ok = not named and not some < SEES
     reading, remedy = _exclusion_words(names[worst], named, ok)
     return Finding(
         question="Do the proxies see the report?",
         statistic=f"most suspicious: '{names[worst]}', t = {t[worst]:.1f} for who is biased"
         + (f", BIC gain of a bias of its own {gain[worst]:.1f}" if np.isfinite(gain[worst]) else "")
-        + (f"; any of them moved by the environment, p = {some:.2g}" if np.isfinite(moved).any() else ""),
+        + (f"; any of them moved by the environment, p = {some:.2g}" if np.isfinite(some) else ""),
         reading=reading,
         remedy=remedy,
         ok=ok,
         topic="exclusion",
-        value=min(sees, some),
+        value=float(np.fmin(sees, some)),
     )
 
 

@@ -141,6 +141,12 @@ def moved_proxies(P: Array, E: Array, weights: Array, cluster: NDArray[np.int64]
     return out
 
 
+def any_moved(moved: Array) -> float:
+    """The p-value of "none of them is moved", corrected for their number; NaN where none was asked."""
+    asked = moved[np.isfinite(moved)]
+    return min(float(asked.min()) * len(moved), 1.0) if len(asked) else float("nan")
+
+
 def factors_p(P: Array, ones: Array, weights: Array, r: int) -> float:
     """The p-value of "r common factors explain the proxies given E"; NaN where there is no test."""
     p = P.shape[1]

@@ -17,7 +17,7 @@ from scipy.stats import f as f_distribution
 from proxycal.bias.designs import spaced
 from proxycal.bias.exact import content_mean
 from proxycal.bias.mixture import posterior
-from proxycal.check.instruments import moved_proxies
+from proxycal.check.instruments import any_moved, moved_proxies
 from proxycal.check.outcome import GAP, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.methods.fit import Estimate
@@ -38,7 +38,8 @@ DISAGREE_SE, DISAGREE_PART = 4.0, 0.3
 NEARLY_ALL = 0.95
 # A shift below this many residual sds is told from noise by E alone.
 SEPARATED = 1.0
-# Below this p a proxy is moved by the environment other than through content.
+# Below this p a proxy is moved by the environment other than through content. Laxer than the finding of
+# check(), which accuses a proxy: here a false alarm costs no more than "no bias found".
 MOVED = 0.01
 # Rows that are enough for what may hide a bias.
 CHECKED_ROWS = 20_000
@@ -159,9 +160,7 @@ def collect(
 def _hidden(null: Spec, data: Data) -> tuple[float, float]:
     """What could hide a bias from the race: a proxy that carries it, or groups without common content."""
     part = data.take(spaced(len(data.y), CHECKED_ROWS))
-    moved = moved_proxies(part.P, part.E, part.weights, part.cluster)
-    asked = np.isfinite(moved)
-    moved_p = min(float(moved[asked].min()) * len(moved), 1.0) if asked.any() else math.nan
+    moved_p = any_moved(moved_proxies(part.P, part.E, part.weights, part.cluster))
     rows = null.frame.rows(replace(part, truth=None))
     content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
     gap, told = content_gap(content, part.E, part.weights)
@@ -247,7 +246,7 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         out.append("agreement")
     if evidence.share > NEARLY_ALL:
         out.append("share")
-    if evidence.exact.alpha < 0.0:
+    if evidence.exact.alpha <= 0.0:
         out.append("direction")
     return tuple(out)
 

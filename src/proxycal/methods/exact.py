@@ -318,13 +318,16 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
 def _exact_estimate(
     found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
 ) -> Estimate:
-    """The shift itself, or, where it varies, its mean over the biased."""
+    """The shift itself, or, where it varies, its mean over the biased.
+
+    alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
+    """
     share = weights * p_biased
     at = (share @ rows.D) / max(float(share.sum()), 1e-300)
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    return _normal(
-        "exact", float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0))), level, note
-    )
+    mean, se = float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0)))
+    made = _normal("exact", mean, se, level, note)
+    return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
 
 
 def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:

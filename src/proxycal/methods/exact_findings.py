@@ -164,17 +164,17 @@ def _share(e: Evidence) -> Finding:
 
 def _direction(e: Evidence) -> list[Finding]:
     """Said only where a size that varies runs, on the whole, against the stated direction."""
-    if e.exact.alpha >= 0.0:
+    if not e.exact.alpha <= 0.0:
         return []
     return [
         Finding(
             question="Does the bias run in the stated direction?",
-            statistic=f"mean over the biased {e.exact.alpha:.4g}",
+            statistic=f"mean over the biased: {e.exact.low:.4g} to {e.exact.high:.4g}",
             reading="It does not: on the whole the biased report to the other side.",
             remedy="Look at the sizes by level in summary(), and fit with the other direction.",
             ok=False,
             topic="direction",
-            value=e.exact.alpha,
+            value=e.exact.low,
         )
     ]
 
