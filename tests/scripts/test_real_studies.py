@@ -22,7 +22,10 @@ def scripts():
     """The three modules, found as they are when a script is run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(SCRIPTS))
-        yield {name: importlib.import_module(name) for name in ("study_page", "tornado", "hurricane")}
+        yield {
+            name: importlib.import_module(name)
+            for name in ("study_page", "tornado_losses", "hurricane_losses")
+        }
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_tornado_is_accounted_for(scripts, folder):
-    study = scripts["tornado"].study(folder)
+    study = scripts["tornado_losses"].study(folder)
     main, everyone = study.questions[0].table, study.questions[-1].table
     assert balance(study.account, "tornadoes") == len(main) == 240 - 5 - 3 - 1 - 20
     assert len(everyone) == len(main) + 20
@@ -64,7 +67,7 @@ def test_every_tornado_is_accounted_for(scripts, folder):
 
 
 def test_losses_are_in_constant_dollars(scripts, folder):
-    table, _ = scripts["tornado"].read(folder)
+    table, _ = scripts["tornado_losses"].read(folder)
     row = table[table["Loss"].notna()].iloc[0]
     expected = np.log(row["Loss"] * price_ratio([int(row["Year"])], 2020)[0])
     assert row["log_loss"] == pytest.approx(expected)
@@ -87,7 +90,7 @@ def test_an_event_goes_to_the_storm_of_its_county_and_day(scripts):
             "last": days + pd.Timedelta(days=7),
         }
     )
-    joined, lost = scripts["hurricane"].join(events, wind)
+    joined, lost = scripts["hurricane_losses"].join(events, wind)
     found = dict(zip(joined["event"], joined["storm_id"], strict=True))
     assert found == {0: "Katrina-2005", 1: "Rita-2005", 4: "Later-2005"}
     assert lost.tolist() == ["2005-12-01", "2005-08-29"]
@@ -104,7 +107,7 @@ def test_events_of_one_county_and_storm_are_added(scripts):
             "sust_dur": [60.0, 60.0, 120.0],
         }
     )
-    rows = scripts["hurricane"].by_storm(joined)
+    rows = scripts["hurricane_losses"].by_storm(joined)
     assert np.exp(rows["log_loss"]).tolist() == pytest.approx([3e6, 5e6])
     assert np.exp(rows["log_hours_of_wind"]).tolist() == pytest.approx([1.0, 2.0])
 
@@ -120,7 +123,7 @@ def test_the_days_of_the_storms_are_days_of_their_year():
 def test_a_study_writes_its_page_tables_and_figure(scripts, folder, tmp_path, monkeypatch):
     page = scripts["study_page"]
     monkeypatch.setattr(page, "POWER_SIZES", (1.0,))
-    study = scripts["tornado"].study(folder)
+    study = scripts["tornado_losses"].study(folder)
     text = page.make(replace(study, questions=study.questions[1:2]), tmp_path, repetitions=2)
     assert text == (tmp_path / "tornado.md").read_text(encoding="utf-8")
     assert any(f"**{verdict}**" in text for verdict in ("bias found", "no bias found", "not identified"))

@@ -1,4 +1,4 @@
-"""Tornado losses 2008-2020, path length and width as proxies. Run: python scripts/studies/tornado.py DATA."""
+"""Tornado losses 2008-2020, path length and width as proxies. Run: python scripts/studies/tornado_losses.py DATA."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def study(folder: Path) -> RealStudy:
     return RealStudy(
         name="tornado",
         title="Tornado losses, 2008 to 2020",
-        command="python scripts/studies/tornado.py DATA",
+        command="python scripts/studies/tornado_losses.py DATA",
         intro=INTRO,
         questions=(
             asked("recorded losses, counties as clusters", "log_loss", "fips", recorded),

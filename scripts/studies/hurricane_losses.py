@@ -1,4 +1,4 @@
-"""Hurricane losses 2004-2021, modelled wind as proxy. Run: python scripts/studies/hurricane.py DATA."""
+"""Hurricane losses 2004-2021, modelled wind as proxy. Run: python scripts/studies/hurricane_losses.py DATA."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def study(folder: Path) -> RealStudy:
     return RealStudy(
         name="hurricane",
         title=f"Hurricane losses, {FIRST_YEAR} to 2021",
-        command="python scripts/studies/hurricane.py DATA",
+        command="python scripts/studies/hurricane_losses.py DATA",
         intro=INTRO,
         questions=(
             asked("storms as clusters", "storm_id"),
