@@ -1,4 +1,4 @@
-"""Hurricane losses 2004-2021, modelled wind as proxy. Run: python scripts/studies/hurricane_losses.py DATA."""
+"""Hurricane losses 2004-2021, modelled wind as proxy: python scripts/studies/hurricane_losses.py DATA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tornado losses 2008-2020, path length and width as proxies. Run: python scripts/studies/tornado_losses.py DATA."""
+"""Tornado losses 2008-2020, path as proxy. Run: python scripts/studies/tornado_losses.py DATA."""
 
 from __future__ import annotations
 
