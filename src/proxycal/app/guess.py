@@ -1,0 +1,218 @@
+"""A first guess at the role of every column, from its name and its values; the person decides.
+
+Names speak first (a column called `reported_loss` is an outcome, one called `case_id` an id). Where no name
+gives the proxies away, they are the columns that move most with the outcome. No guess can know who filled a
+column in, so every guess comes with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pandas.api import types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+UNUSED = ""
+_REPORTED = {"report", "reported", "reports", "selfreport", "selfreported", "self", "stated", "claimed"}
+_REPORTED |= {"declared", "outcome", "y"}
+_AMOUNT = {"loss", "losses", "damage", "damages", "claim", "claims", "earnings", "spending", "expenditure"}
+_PROXY = {
+    "proxy",
+    "proxies",
+    "p",
+    "satellite",
+    "sensor",
+    "radar",
+    "ndvi",
+    "lights",
+    "landcover",
+    "built",
+    "veg",
+}
+_PROXY |= {"baseline", "before", "earlier", "lag", "lagged", "past", "previous", "prior", "registered"}
+_TRUE = {"true", "truth", "validated", "verified", "audited"}
+_ID = {"id", "ids", "uid", "uuid", "key", "caseid", "recordid", "rowid", "seqn"}
+_WEIGHT = {"weight", "weights", "wt", "wgt", "pweight", "fweight"}
+_ABOUT_WEIGHTS = _WEIGHT | {"survey", "sampling", "sample", "design", "final", "person", "row", "w"}
+_CLUSTER = {
+    "cluster",
+    "county",
+    "household",
+    "school",
+    "clinic",
+    "hospital",
+    "village",
+    "district",
+    "psu",
+    "fips",
+}
+_CLUSTER |= {"facility", "site"}
+# As a category: more levels than this say little each. As a cluster: fewer would give no intervals.
+_LEVELS = 20
+_FEW_CLUSTERS = 10
+# Rank correlation with the outcome: above COPY it is the outcome again, below MOVES it says too little.
+_COPY, _MOVES = 0.98, 0.2
+_BEST = 3
+# Enough to see a correlation; a large table answers at once.
+_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One column: the role it may have ("" for none) and why."""
+
+    column: str
+    role: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    words: frozenset[str]
+    values: pd.Series
+    levels: int
+    number: bool
+
+    @property
+    def continuous(self) -> bool:
+        return self.number and self.levels > 2
+
+    def called(self, words: Iterable[str]) -> str:
+        """The first of the words in its name, "" if none is."""
+        return next((word for word in sorted(self.words) if word in words), "")
+
+
+def guess_roles(frame: pd.DataFrame) -> tuple[Guess, ...]:
+    """A role for every column, in the order of the table.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"case_id": range(40), "reported_loss": range(40), "region": ["n", "s"] * 20})
+    >>> [guess.role for guess in guess_roles(table)]
+    ['id', 'outcome', 'environment']
+    """
+    columns = [_describe(frame[name], str(name)) for name in frame.columns]
+    outcome = _outcome(columns)
+    guesses = {column.name: _by_itself(column) for column in columns}
+    if outcome is not None:
+        why = outcome.called(_REPORTED | _AMOUNT)
+        reason = f"its name says '{why}'" if why else "the last column of numbers"
+        guesses[outcome.name] = Guess(outcome.name, "outcome", reason)
+        free = [one for one in columns if one.continuous and guesses[one.name].role == "environment"]
+        guesses |= {guess.column: guess for guess in _proxies(free, outcome)}
+    for guess in _spelled_out(columns):
+        if guesses[guess.column].role == "environment":
+            guesses[guess.column] = guess
+    return tuple(guesses[column.name] for column in columns)
+
+
+def _describe(values: pd.Series, name: str) -> _Column:
+    known = values.head(_ROWS).dropna()
+    number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    words = frozenset(re.findall(r"[^\W\d_]+|\d+", spaced.lower()))
+    return _Column(name, words, known, int(known.astype(str).nunique()), number)
+
+
+def _outcome(columns: list[_Column]) -> _Column | None:
+    """What was reported: by its name, else the last column of numbers, as tables are often laid out."""
+    able = [one for one in columns if one.continuous and _by_itself(one).role == "environment"]
+    for words in (_REPORTED, _AMOUNT):
+        named = [one for one in able if one.called(words) and not one.called(_PROXY)]
+        if named:
+            return named[0]
+    return able[-1] if able else None
+
+
+def _by_itself(column: _Column) -> Guess:
+    """The role that a column would have, whatever the others are."""
+    name, rows = column.name, len(column.values)
+    unique = column.levels == rows and rows > 1
+    if column.levels <= 1:
+        return Guess(name, UNUSED, "the same in every row" if rows else "empty")
+    if types.is_datetime64_any_dtype(column.values):
+        return Guess(name, UNUSED, "a date: turn it into a number or a season to use it")
+    if unique and (column.called(_ID) or not column.number):
+        return Guess(name, "id", "differs in every row")
+    if (
+        column.number
+        and column.called(_WEIGHT)
+        and column.words <= _ABOUT_WEIGHTS
+        and column.values.min() > 0
+    ):
+        return Guess(name, "weights", "its name says so, and all are above 0")
+    if column.continuous and column.called(_TRUE):
+        return Guess(name, "truth", f"its name says '{column.called(_TRUE)}'")
+    whole = not column.number or bool((column.values % 1 == 0).all())
+    if column.called(_CLUSTER) and whole and _FEW_CLUSTERS <= column.levels < rows:
+        return Guess(name, "cluster", f"rows share a {column.called(_CLUSTER)}")
+    if not column.number and column.levels > _LEVELS:
+        return Guess(name, UNUSED, f"text with {column.levels} different values")
+    return Guess(name, "environment", "may drive both the content and the bias")
+
+
+def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:
+    """Proxies among the columns that are free, and those that repeat the outcome."""
+    moves = {one.name: _rank_correlation(one.values, outcome.values) for one in free if one is not outcome}
+    found, left = [], []
+    for one in (one for one in free if one is not outcome):
+        if one.called(_REPORTED - {"y"}):
+            found.append(Guess(one.name, UNUSED, "also reported: it may carry the same bias"))
+        elif abs(moves[one.name]) > _COPY or _another_form(one, outcome):
+            found.append(Guess(one.name, UNUSED, f"nearly {outcome.name} again"))
+        else:
+            left.append(one)
+    named = [one for one in left if one.called(_PROXY)]
+    if named:
+        return found + [Guess(one.name, "proxies", f"its name says '{one.called(_PROXY)}'") for one in named]
+    siblings = [one for one in left if _another_time(one, outcome)]
+    if siblings:
+        why = f"the same as {outcome.name} at another time, by its name"
+        return found + [Guess(one.name, "proxies", why) for one in siblings]
+    best = sorted(left, key=lambda one: -abs(moves[one.name]))[:_BEST]
+    return found + [
+        Guess(one.name, "proxies", f"moves with {outcome.name} (rank correlation {moves[one.name]:.2f})")
+        for one in best
+        if abs(moves[one.name]) >= _MOVES
+    ]
+
+
+def _rank_correlation(first: pd.Series, second: pd.Series) -> float:
+    both = first.index.intersection(second.index)
+    found = float(first[both].astype(float).rank().corr(second[both].astype(float).rank()))
+    return 0.0 if found != found else found  # NaN: one of the two does not vary there
+
+
+def _stem_and_digits(column: _Column) -> tuple[set[str], set[str]]:
+    digits = {word for word in column.words if word.isdigit()}
+    return {word for word in column.words - digits if word not in ("log", "ln", "sqrt")}, digits
+
+
+def _another_time(column: _Column, outcome: _Column) -> bool:
+    """re74 beside re78: the same word with another number."""
+    (stem, digits), (same, others) = _stem_and_digits(column), _stem_and_digits(outcome)
+    return bool(digits and others) and digits != others and stem == same
+
+
+def _another_form(column: _Column, outcome: _Column) -> bool:
+    """re78 beside log_re78: the same words, but for the name of a transformation."""
+    return _stem_and_digits(column) == _stem_and_digits(outcome) and column.words != outcome.words
+
+
+def _spelled_out(columns: list[_Column]) -> list[Guess]:
+    """Categories whose levels stand beside them as columns of their own: race beside black and hispan."""
+    flags = {one.name.casefold() for one in columns if one.levels == 2}
+    guess = Guess("", UNUSED, "its levels are columns of their own")
+    return [
+        replace(guess, column=one.name)
+        for one in columns
+        if not one.number
+        and one.levels <= _LEVELS
+        and flags & {str(level).casefold() for level in one.values.unique()}
+    ]

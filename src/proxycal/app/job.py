@@ -1,0 +1,117 @@
+"""One run in a process of its own: it reports progress, can be stopped at any moment, and outlives nobody.
+
+job folder   request.json  in: the table's path and what to do
+             run/ calibrated.csv answer.json pictures/   out: what `worker` writes when all went well
+             log.txt   whatever else was printed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxycal.app.timing import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from proxycal.app.request import Request
+
+# Seconds to wait for a killed process to be gone.
+_PATIENCE = 10
+_STOPPED = (
+    "the run stopped without a word, most likely because the memory ran out: try again with fewer rows or "
+    "columns"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A job at one moment: where it is, whether it has ended, and the message if it failed ("" if not)."""
+
+    progress: Progress
+    ended: bool
+    error: str
+
+
+class Job:
+    """A request that is being run on a table; starts at once."""
+
+    def __init__(self, folder: Path, table: Path, request: Request) -> None:
+        self.folder = folder
+        self.request = request
+        folder.mkdir(mode=0o700)
+        asked = {"table": str(table), "request": request.to_dict()}
+        (folder / "request.json").write_text(json.dumps(asked), encoding="utf-8")
+        self._started = self._stage_started = time.monotonic()
+        self._told: dict[str, Any] = {"stage": "starting", "step": 0, "steps": 4, "done": 0, "total": 0}
+        self._error = ""
+        self._ended = threading.Event()
+        with (folder / "log.txt").open("wb") as log:
+            # A session of its own, so that the processes it starts can be stopped with it; -P, so that
+            # nothing in the current folder is imported as a library. Its input stays open while we live.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "proxycal.app.worker", str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The process that runs it."""
+        return self._process.pid
+
+    def state(self) -> State:
+        """Where it is now."""
+        now, told = time.monotonic(), self._told
+        step, steps, done, total = (int(told[name]) for name in ("step", "steps", "done", "total"))
+        times = (now - self._started, now - self._stage_started)
+        return State(
+            Progress(told["stage"], step, steps, done, total, *times), self._ended.is_set(), self._error
+        )
+
+    def cancel(self) -> None:
+        """Stop it, with every process it started, and delete what it wrote if it had not ended."""
+        unfinished = not self._ended.is_set()
+        self._kill()
+        self._ended.wait(_PATIENCE)
+        if unfinished:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _kill(self) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
+
+    def _listen(self) -> None:
+        """Until its output ends: one JSON object a line."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            told = json.loads(line)
+            if "error" in told:
+                self._error = str(told["error"])
+            else:
+                if told["step"] != self._told["step"]:
+                    self._stage_started = time.monotonic()
+                self._told = told
+        if self._process.wait() != 0 and not self._error:
+            self._error = _STOPPED
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._ended.set()

@@ -1,0 +1,115 @@
+"""The same run without the page: a Python script and the shell commands, ready to paste."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from proxycal.config import Settings
+from proxycal.console import shell
+from proxycal.report.summary import listed
+
+if TYPE_CHECKING:
+    from proxycal.app.request import Request
+
+# What the example was made from, in Python; `demo.biased_jobs` does the same.
+_EXAMPLE = """jobs = pc.datasets.load_jobs()
+pc.inject_bias(jobs.table, jobs.roles, alpha={alpha}, random_state=0).table.to_csv({name!r}, index=False)"""
+_OPTIONS = {"random_state": "seed", "n_jobs": "jobs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table came from: its owner's name for it, and the size of the bias if it is our example."""
+
+    name: str
+    example_alpha: float | None = None
+
+    @property
+    def excel(self) -> bool:
+        """Whether the file must be turned into a CSV first."""
+        return self.name.lower().endswith(".xlsx")
+
+    @property
+    def table(self) -> str:
+        """The file that is read."""
+        return f"{self.name[: -len('.xlsx')]}.csv" if self.excel else self.name
+
+
+def python_script(source: Source, request: Request) -> str:
+    """A script that makes the calibrated table and the report again."""
+    roles = request.roles
+    named = [f"    {role}={value!r}," for role, value in roles.to_dict().items() if value is not None]
+    options = "".join(f", {name}={value!r}" for name, value in _changed(request.settings).items())
+    text = [name for name in (roles.id, roles.cluster) if name is not None]
+    kept = f", text={text!r}" if text else ""
+    lines = [
+        "import pandas as pd",
+        "",
+        "import proxycal as pc",
+        "from proxycal.files import read_table, write_table",
+        "",
+        *_prepare(source),
+        f"table = read_table({source.table!r}{kept})",
+        "roles = pc.Roles(",
+        *named,
+        ")",
+        f"model = pc.ProxyCalibrator(roles{options}).fit(table)",
+        "print(model.verdict_, model.alpha_, model.alpha_interval_)",
+        "",
+        'write_table(pd.concat([table, model.calibrate(table)], axis=1), "calibrated.csv")',
+        *([f"print(model.power(repetitions={request.repetitions}))"] if request.repetitions else []),
+        'model.report("report.html")',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def shell_commands(source: Source, request: Request) -> str:
+    """Commands that make the run folder, the calibrated table and the report again."""
+    roles = request.roles
+    fit = ["proxycal", "fit", _operand(source.table), f"--outcome={roles.outcome}"]
+    fit += [f"--proxies={listed(roles.proxies)}", f"--environment={listed(roles.environment)}"]
+    for role in ("weights", "cluster", "id", "truth"):
+        if getattr(roles, role) is not None:
+            fit.append(f"--{role}={getattr(roles, role)}")
+    for name, value in _changed(request.settings).items():
+        fit.append(f"--{_OPTIONS.get(name, name)}={value}")
+    lines = (
+        [shell("python", "-c", "import proxycal as pc\n" + "\n".join(made))]
+        if (made := _prepare(source))
+        else []
+    )
+    lines.append(shell(*fit, "--out=run"))
+    lines.append(shell("proxycal", "calibrate", "run", _operand(source.table), "--out", "calibrated.csv"))
+    if request.repetitions:
+        lines.append(shell("proxycal", "power", "run", "--repetitions", request.repetitions))
+        lines.append(shell("proxycal", "report", "run"))
+    return "\n".join(lines) + "\n"
+
+
+def _prepare(source: Source) -> list[str]:
+    """Python that makes the file to read, where that is not the owner's own."""
+    if source.example_alpha is not None:
+        return _EXAMPLE.format(alpha=source.example_alpha, name=source.name).splitlines()
+    if source.excel:
+        return [
+            "from proxycal.app.tables import excel_to_csv",
+            f"excel_to_csv({source.name!r}, {source.table!r})",
+        ]
+    return []
+
+
+def _changed(settings: Settings) -> dict[str, object]:
+    """The settings that are not the defaults, and the direction, which nobody should have to guess."""
+    usual = Settings()
+    names = [one.name for one in fields(settings) if one.name not in ("paper", "interval")]
+    return {
+        name: getattr(settings, name)
+        for name in names
+        if name == "direction" or getattr(settings, name) != getattr(usual, name)
+    }
+
+
+def _operand(name: str) -> str:
+    """A file name that no program takes for an option."""
+    return f"./{name}" if name.startswith("-") else name

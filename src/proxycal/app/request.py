@@ -1,0 +1,66 @@
+"""What was asked on the page: a role for each column and the settings, as the API takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxycal.config import Settings
+from proxycal.errors import RolesError
+from proxycal.table.roles import Roles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SINGLE = ("outcome", "weights", "cluster", "id", "truth")
+_LISTS = ("proxies", "environment")
+_WANTED = {
+    "outcome": "give one column the role outcome: the number that may be reported wrongly",
+    "proxies": "give at least one column the role proxy: what sees the truth and never the reporter",
+    "environment": "give at least one column the role environment: what may drive the bias",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Roles, settings, and how often each size is tried for the power (0: power was not asked for)."""
+
+    roles: Roles
+    settings: Settings
+    repetitions: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The request as plain JSON values."""
+        return {
+            "roles": self.roles.to_dict(),
+            "settings": self.settings.to_dict(),
+            "repetitions": self.repetitions,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Request:
+        """The reverse of `to_dict`."""
+        roles, settings = Roles.from_dict(values["roles"]), Settings.from_dict(values["settings"])
+        return cls(roles, settings, int(values["repetitions"]))
+
+
+def roles_from(chosen: Mapping[str, str]) -> Roles:
+    """Roles from column -> role; a column without a role has "".
+
+    >>> roles_from({"y": "outcome", "a": "proxies", "b": "environment", "c": ""}).proxies
+    ('a',)
+    >>> roles_from({"y": "outcome", "z": "outcome"})
+    Traceback (most recent call last):
+      ...
+    proxycal.errors.RolesError: 'y' and 'z' both have the role outcome: keep it for one of them
+    """
+    by_role = {role: [name for name, one in chosen.items() if one == role] for role in (*_SINGLE, *_LISTS)}
+    for role in _SINGLE:
+        if len(by_role[role]) > 1:
+            first, second = by_role[role][:2]
+            raise RolesError(f"'{first}' and '{second}' both have the role {role}: keep it for one of them")
+    for role, remedy in _WANTED.items():
+        if not by_role[role]:
+            raise RolesError(remedy)
+    single = {role: by_role[role][0] if by_role[role] else None for role in _SINGLE}
+    return Roles.from_dict({**single, **{role: by_role[role] for role in _LISTS}})

@@ -1,0 +1,130 @@
+"""The process of one job: fit, power if asked, calibrate, report, all through the public API.
+
+    python -m proxycal.app.worker JOB_FOLDER
+
+What it says on standard output is one JSON object a line, for `job`. It ends with the page that started it:
+its standard input is held open by that page and ends when the page's server does, however that happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proxycal import console
+from proxycal.app.request import Request
+from proxycal.errors import ProxycalError, ProxycalWarning, TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from proxycal.model import ProxyCalibrator
+
+Tell = Callable[[dict[str, Any]], None]
+
+CALIBRATED = "calibrated.csv"
+# What `calibrate` adds to a table; one of that name would be there twice.
+ADDED = ("y_cal", "y_cal_low", "y_cal_high", "p_biased", "shift", "mu")
+
+
+def main(folder: Path) -> int:
+    """Do what request.json asks; 0 done, 2 bad input, 1 a defect."""
+    tell = _voice()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    try:
+        asked = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+        run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
+    except ProxycalError as error:
+        tell({"error": str(error)})
+        return 2
+    except Exception as error:
+        words = f"unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data"
+        tell({"error": words})
+        raise
+    return 0
+
+
+def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
+    """The stages, in order; every one is told before it begins."""
+    steps = 4 + (request.repetitions > 0)
+    numbers = iter(range(1, steps + 1))
+
+    def begin(stage: str, total: int = 0) -> Callable[[int, int], None]:
+        step = next(numbers)
+
+        def count(done: int, total: int) -> None:
+            tell({"stage": stage, "step": step, "steps": steps, "done": done, "total": total})
+
+        count(0, total)
+        return count
+
+    begin("reading the table")
+    frame = console.read(table, request.roles)
+    refuse_taken(frame)
+    from proxycal.app.answer import write_answer
+    from proxycal.model import ProxyCalibrator
+
+    begin(f"fitting {len(frame):,} rows")
+    model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+    if request.repetitions > 0:
+        import joblib
+
+        model.n_jobs = joblib.cpu_count()
+        count = begin("fitting injected biases", request.repetitions)
+        model.power(repetitions=request.repetitions, progress=count)
+    begin("calibrating")
+    said = write_calibrated(model, frame, folder / CALIBRATED)
+    begin("drawing the report")
+    console.write_run(model, folder / "run")
+    write_answer(model.report_data(), said, folder)
+
+
+def refuse_taken(frame: pd.DataFrame) -> None:
+    """Find out before the fit that the calibrated table would have a column twice."""
+    taken = [name for name in ADDED if name in frame.columns]
+    if taken:
+        raise TableError(
+            f"the table already has a column '{taken[0]}', which calibration writes: rename it first"
+        )
+
+
+def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) -> list[str]:
+    """Write the table with its calibration, as `proxycal calibrate` does; return what the model warned of."""
+    import pandas as pd
+
+    from proxycal.files import write_table
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ProxycalWarning)
+        answer = model.calibrate(frame)
+    write_table(pd.concat([frame, answer], axis=1), path)
+    return [str(one.message) for one in caught if issubclass(one.category, ProxycalWarning)]
+
+
+def _voice() -> Tell:
+    """Standard output for us alone: what a library prints goes to the log with the errors."""
+    ours = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def tell(words: dict[str, Any]) -> None:
+        print(json.dumps(words), file=ours, flush=True)
+
+    return tell
+
+
+def _leave_with_parent() -> None:
+    sys.stdin.buffer.read()
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # with the workers that power started
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
