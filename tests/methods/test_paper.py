@@ -385,3 +385,14 @@ def test_default_settings_over_five_seeds(alpha):
     assert runs[:, 0].mean() == pytest.approx(alpha, rel=0.1)
     assert runs[:, 1].mean() > 0.95
     assert runs[:, 2].max() < 0.5
+
+
+def test_an_approximate_search_is_a_finding_and_survives_saving():
+    assert not [one for one in findings(EVIDENCE, MATCH, MOMENTS) if one.topic == "search"]
+    for recall, ok in ((0.98, True), (0.9, False)):
+        kept = Evidence.from_dict(replace(EVIDENCE, recall=recall).to_dict())
+        (found,) = (one for one in findings(kept, MATCH, MOMENTS) if one.topic == "search")
+        assert (found.value, found.ok) == (recall, ok)
+        assert f"{recall:.1%}" in found.statistic
+    earlier = {name: value for name, value in EVIDENCE.to_dict().items() if name != "recall"}
+    assert Evidence.from_dict(earlier) == EVIDENCE, "a run of before has none"

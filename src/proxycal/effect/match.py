@@ -9,18 +9,18 @@ of weight 2 equals that row twice (weights are frequencies, in the error as well
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from proxycal.effect.match_error import abadie_imbens, by_cluster, control_variance
+from proxycal.effect.nearest import ExactSearch, GraphSearch, Index, is_approximate, share_found
 from proxycal.errors import SettingsError, TableError
 
 # Rows per query: bounds the memory of the (rows, k, d) differences, whatever n is.
 CHUNK = 20_000
-# Above this dimension a tree visits nearly all points and plain distances by matrix product are faster.
-TREE_DIMENSIONS = 8
+# Rows, evenly spaced, whose exact matches an approximate search is compared with.
+RECALL_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Controls:
     slope : (d,) of the outcome on content among matched controls, for the bias adjustment (0 without)
     whitening : made from all rows
     k : points per match
+    index : the search among the points, made when it is first needed
     """
 
     z: np.ndarray
@@ -59,6 +60,12 @@ class Controls:
     slope: np.ndarray
     whitening: Whitening
     k: int
+    index: Index = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.index is None:
+            made = Index(self.z, self.whitening.mean, self.whitening.transform)
+            object.__setattr__(self, "index", made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,8 @@ class MatchFit:
     controls : what new rows are matched to
     n_biased, n_unbiased : numbers of rows
     note : empty, or what the reader should know
+    recall : share of the exact matches that were found, 1 where the search is exact (see `nearest.py`); on a
+        sample of the rows
     """
 
     alpha: float
@@ -101,6 +110,7 @@ class MatchFit:
     n_biased: int
     n_unbiased: int
     note: str
+    recall: float = 1.0
 
 
 def whiten(z: np.ndarray, weights: np.ndarray | None = None) -> Whitening:
@@ -151,7 +161,7 @@ def match_effect(
     y, z, biased, w, groups = _checked(y, z_hat, biased, weights, cluster, k)
     treated, control = np.flatnonzero(biased), np.flatnonzero(~biased)
     controls, where = _points(y, z, w, control, whiten(z, w), k)
-    near, distances = _nearest(controls, z, ~biased)
+    near, distances = _nearest(controls, z, ~biased, controls.index.search)
     use, square = _usage(controls, near[treated], w[treated])
     notes = []
     if adjust:
@@ -161,6 +171,8 @@ def match_effect(
         notes.append(note)
     if k > len(controls.z):
         notes.append(f"The unbiased rows have only {len(controls.z)} distinct contents, fewer than k = {k}.")
+    recall = _recall(controls, z, ~biased, near)
+    notes.append(_search_note(controls, recall))
     matches = _matches(controls, y, z, near, distances)
     alpha = float(np.average(matches.tau[treated], weights=w[treated]))
     if groups is None:
@@ -182,6 +194,7 @@ def match_effect(
         n_biased=treated.size,
         n_unbiased=control.size,
         note=" ".join(note for note in notes if note),
+        recall=recall,
     )
 
 
@@ -203,7 +216,7 @@ def match_new(controls: Controls, y: np.ndarray, z_hat: np.ndarray, biased: np.n
             f"shapes do not fit: y {y.shape}, z_hat {z.shape}, biased {biased.shape}, "
             f"controls of {controls.z.shape[1]} content columns."
         )
-    near, distances = _nearest(controls, z, ~biased)
+    near, distances = _nearest(controls, z, ~biased, controls.index.search)
     return _matches(controls, y, z, near, distances)
 
 
@@ -229,20 +242,19 @@ def _distinct(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return ordered[new], where, order[new]
 
 
-def _nearest(controls: Controls, z: np.ndarray, not_own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(
+    controls: Controls, z: np.ndarray, not_own: np.ndarray, search: ExactSearch | GraphSearch
+) -> tuple[np.ndarray, np.ndarray]:
     """Points (n, k) nearest to z (n, d), -1 where there are fewer, and distances (n, k), NaN there.
 
     Rows with `not_own` skip a point of exactly their own content.
     """
-    flat = controls.whitening.apply(controls.z)
-    m, k = len(flat), controls.k
-    ask = min(k + 1, m)
-    how = "kd_tree" if flat.shape[1] <= TREE_DIMENSIONS else "brute"
-    index = NearestNeighbors(n_neighbors=ask, algorithm=how).fit(flat)
+    k = controls.k
+    ask = min(k + 1, len(controls.z))
     near, far = np.full((len(z), k), -1), np.full((len(z), k), np.nan)
     for start in range(0, len(z), CHUNK):
         rows = slice(start, start + CHUNK)
-        found = index.kneighbors(controls.whitening.apply(z[rows]), return_distance=False)
+        found = search.nearest(controls.whitening.apply(z[rows]), ask)
         # Points are sorted by content, so equal distances are settled by content and not by row order; the
         # distances are taken anew because products of matrices lose the exact zero of a row's own point.
         found = np.sort(found, axis=1)
@@ -250,7 +262,7 @@ def _nearest(controls: Controls, z: np.ndarray, not_own: np.ndarray) -> tuple[np
             (z[rows][:, None, :] - controls.z[found]) @ controls.whitening.transform, axis=2
         )
         own = not_own[rows, None] & (controls.z[found] == z[rows][:, None, :]).all(axis=2)
-        distance = np.where(own, np.inf, distance)
+        distance = np.where(own | (found < 0), np.inf, distance)
         order = np.argsort(distance, axis=1, kind="stable")[:, :k]
         distance = np.take_along_axis(distance, order, axis=1)
         there = np.isfinite(distance)
@@ -258,6 +270,27 @@ def _nearest(controls: Controls, z: np.ndarray, not_own: np.ndarray) -> tuple[np
         near[rows, :width] = np.where(there, np.take_along_axis(found, order, axis=1), -1)
         far[rows, :width] = np.where(there, distance, np.nan)
     return near, far
+
+
+def _recall(controls: Controls, z: np.ndarray, not_own: np.ndarray, near: np.ndarray) -> float:
+    """Share of the exact matches of a sample of rows that are among the matches found, near (n, k)."""
+    if isinstance(controls.index.search, ExactSearch):
+        return 1.0
+    sample = np.linspace(0, len(z) - 1, min(RECALL_ROWS, len(z))).astype(int)
+    exact, _ = _nearest(controls, z[sample], not_own[sample], controls.index.exact)
+    return share_found(near[sample], exact)
+
+
+def _search_note(controls: Controls, recall: float) -> str:
+    points, dimensions = len(controls.z), controls.whitening.transform.shape[1]
+    if not is_approximate(points, dimensions):
+        return ""
+    if isinstance(controls.index.search, ExactSearch):
+        return (
+            f"Matches among {points:,} points in {dimensions} dimensions were searched exactly, which takes "
+            "long: pip install 'proxycal[scale]' for an index."
+        )
+    return f"Matches were searched by an approximate index that finds {recall:.1%} of the nearest."
 
 
 def _matches(

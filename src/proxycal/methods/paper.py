@@ -247,6 +247,7 @@ def _finish(
             first_stage_f=moments.first_stage_f_robust,
             best_epochs=(content.best_epoch, bias.best_epoch),
             stopped=(content.stopped, bias.stopped),
+            recall=matched.recall,
         ),
     )
 

@@ -12,6 +12,9 @@ from proxycal.methods.crosschecks import agreement, first_stage
 if TYPE_CHECKING:
     from proxycal.methods.fit import Estimate
 
+# Of the nearest rows, how many an approximate search should find.
+ENOUGH_FOUND = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -22,6 +25,7 @@ class Evidence:
     two_groups, bic_gain : does the score fall into two groups on the validation rows?
     first_stage_f : does the environment move what the proxies leave of the outcome?
     best_epochs, stopped : kept epoch and why training ended, of both stages.
+    recall : share of the nearest rows that the search for matches found, 1 where it is exact.
     """
 
     collapsed: bool
@@ -34,6 +38,7 @@ class Evidence:
     first_stage_f: float
     best_epochs: tuple[int, int]
     stopped: tuple[str, str]
+    recall: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -72,6 +77,7 @@ def findings(evidence: Evidence, match: Estimate, moments: Estimate) -> tuple[Fi
         agreement(match, moments, "agreement"),
         first_stage(evidence.first_stage_f),
         _training(evidence),
+        *_search(evidence),
     )
 
 
@@ -168,3 +174,25 @@ def _training(evidence: Evidence) -> Finding:
         topic="training",
         value=float(min(evidence.best_epochs)),
     )
+
+
+def _search(evidence: Evidence) -> list[Finding]:
+    """Said only where the rows were too many for an exact search."""
+    if evidence.recall == 1.0:
+        return []
+    ok = evidence.recall >= ENOUGH_FOUND
+    return [
+        Finding(
+            question="Were the nearest rows found?",
+            statistic=f"{evidence.recall:.1%} of the exact matches of a sample of rows",
+            reading=(
+                "Matches were searched by an approximate index, and nearly all are those of an exact search."
+                if ok
+                else "Matches were searched by an approximate index, which missed many of the nearest rows."
+            ),
+            remedy="Nothing to do." if ok else "Lower d_z: up to 6 latents are searched exactly.",
+            ok=ok,
+            topic="search",
+            value=evidence.recall,
+        )
+    ]
