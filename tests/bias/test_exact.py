@@ -7,8 +7,8 @@ import pytest
 
 from proxycal.bias import designs, exact
 from proxycal.bias.designs import Data, candidate_frames, canonical_order
-from proxycal.bias.exact import content_mean, fit_exact, orient
-from proxycal.bias.mixture import Rows, Shape, posterior
+from proxycal.bias.exact import fit_exact, orient
+from proxycal.bias.mixture import Rows, Shape, content_mean, posterior
 from proxycal.bias.refits import refit_shifts
 from proxycal.experiments.worlds import draw_world
 

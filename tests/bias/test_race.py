@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from proxycal.bias.designs import Data, candidate_frames
+from proxycal.bias.designs import Data, candidate_frames, candidates
 from proxycal.bias.em import Rules, run
 from proxycal.bias.features import fit_basis
 from proxycal.bias.mixture import Rows, Shape, posterior
@@ -207,7 +207,11 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
 
 def content_candidates(y, columns):
     data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
-    return {name: frame.rows(data) for name, frame in candidate_frames(data, "constant").items()}
+    return {name: X for name, (_, X) in candidates(data, "constant").items()}
+
+
+def chosen(features, y):
+    return choose_features(features, y[None], np.ones(len(y)))[0]
 
 
 def test_curved_content_is_splined_and_straight_content_is_not():
@@ -215,10 +219,8 @@ def test_curved_content_is_splined_and_straight_content_is_not():
     P = rng.normal(size=(600, 2))
     noise = 0.3 * rng.normal(size=600)
     straight, curved = P.sum(axis=1) + noise, np.sin(2.0 * P[:, 0]) + P[:, 1] ** 2 + noise
-    candidates = content_candidates(straight, P)
-    assert choose_features(candidates, candidates["linear"].y)[0] == "linear"
-    candidates = content_candidates(curved, P)
-    assert choose_features(candidates, candidates["linear"].y)[0].startswith("splines of P")
+    assert chosen(content_candidates(straight, P), straight) == "linear"
+    assert chosen(content_candidates(curved, P), curved).startswith("splines of P")
 
 
 def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
@@ -226,9 +228,11 @@ def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
     P = rng.normal(size=(400, 2))
     true = P[:, 1] + 0.15 * P[:, 0] ** 2 + 0.3 * rng.normal(size=400)
     y = true + 20.0 * (rng.random(400) < 0.5)
-    candidates = content_candidates(y, P)
-    assert choose_features(candidates, candidates["linear"].y)[0] == "linear"
-    assert choose_features(candidates, (true - y.mean()) / y.std())[0] != "linear"
+    features = content_candidates(y, P)
+    assert chosen(features, y) == "linear"
+    assert chosen(features, true) != "linear"
+    both = np.stack([y, true])
+    assert choose_features(features, both, np.ones(400))[0] == chosen(features, true)
 
 
 # --- starts -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from proxycal.bias.features import Basis, fit_basis
+from proxycal.bias.features import Basis, expand_each, fit_basis, joined, orthonormal
 from proxycal.bias.mixture import Params, Rows, Shape
 
 if TYPE_CHECKING:
@@ -165,34 +165,50 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
 
 def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
     """Ways in which content may enter: linear, splines of P, of E, of both, and with z_hat where given."""
+    return {name: frame for name, (frame, _) in candidates(data, effect).items()}
+
+
+def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
+    """The candidate frames, each with its features of `spaced(n, BASIS_ROWS)` rows, which judge between them.
+
+    Splines take many columns: on a large table those rows also place and scale them.
+    """
     n_p, n_e = data.P.shape[1], data.E.shape[1]
-    n_x = 0 if data.extra is None else data.extra.shape[1]
-    which = np.r_[np.zeros(n_p, bool), np.ones(n_e, bool)]
+    of_e = np.r_[np.zeros(n_p, bool), np.ones(n_e, bool)]
     plans = {
         "linear": np.zeros(n_p + n_e, bool),
-        "splines of P": data.curved & ~which,
-        "splines of E": data.curved & which,
+        "splines of P": data.curved & ~of_e,
+        "splines of E": data.curved & of_e,
         "splines of P and E": data.curved,
     }
-    gate = fit_basis(data.E, np.zeros(n_e, bool), data.weights)
-    centre = float(np.average(data.y, weights=data.weights))
-    scale = float(np.sqrt(np.average((data.y - centre) ** 2, weights=data.weights)))
-    n_levels = 0
-    if effect.startswith("by:"):
-        n_levels = int((data.levels or {})[effect.removeprefix("by:")].max()) + 1
-    # Splines take many columns: on a large table a part of the rows places and scales them.
-    few = replace(data, extra=None).take(spaced(len(data.y), BASIS_ROWS))
-    whole = replace(data, extra=None)
-    frames: dict[str, Frame] = {}
+    frame = _frame(data, effect)
+    judged = spaced(len(data.y), BASIS_ROWS)
+    few = replace(data, extra=None).take(judged)
+    straight = expand_each(few.content, plans["linear"], few.weights)
+    curved = expand_each(few.content, data.curved, few.weights)
+    made: dict[str, tuple[Frame, Array]] = {}
     seen: set[bytes] = set()
     for name, splined in plans.items():
         if splined.tobytes() in seen:
             continue
         seen.add(splined.tobytes())
-        rows = few if splined.any() else whole
-        basis = fit_basis(rows.content, splined, rows.weights)
-        frames[name] = Frame(name, basis, gate, effect, n_levels, centre, scale)
-    if n_x:
-        basis = fit_basis(data.content, np.zeros(n_p + n_e + n_x, bool), data.weights)
-        frames["z_hat"] = Frame("z_hat", basis, gate, effect, n_levels, centre, scale)
-    return frames
+        parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
+        basis = orthonormal(parts, few.weights) if splined.any() else frame.content
+        made[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
+    if data.extra is not None:
+        basis = fit_basis(data.content, np.zeros(data.content.shape[1], bool), data.weights)
+        made["z_hat"] = replace(frame, features="z_hat", content=basis), basis(data.take(judged).content)
+    return made
+
+
+def _frame(data: Data, effect: str) -> Frame:
+    """Linear content, fitted to all rows."""
+    centre = float(np.average(data.y, weights=data.weights))
+    scale = float(np.sqrt(np.average((data.y - centre) ** 2, weights=data.weights)))
+    n_levels = 0
+    if effect.startswith("by:"):
+        n_levels = int((data.levels or {})[effect.removeprefix("by:")].max()) + 1
+    columns = replace(data, extra=None).content
+    content = fit_basis(columns, np.zeros(columns.shape[1], bool), data.weights)
+    gate = fit_basis(data.E, np.zeros(data.E.shape[1], bool), data.weights)
+    return Frame("linear", content, gate, effect, n_levels, centre, scale)

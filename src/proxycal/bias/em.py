@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.bias.mixture import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, posterior, unpack
+from proxycal.bias.mixture import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,12 +73,12 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     W = rows.weights if rows.weights.ndim == 2 else rows.weights[None]
     by_j = (post.r0 if post.r1 is None else post.r0 + post.r1) * W[:, None]
     scaled = by_j if post.precision is None else by_j * post.precision[:, None]
-    S_xy = scaled @ rows.XY
+    S_xy = by_rows(scaled, rows.XY)
     # With one component and one variance every row keeps its weight: the Gram matrix never changes.
     if J == 1 and post.precision is None:
         S_xx = np.broadcast_to(rows.gram[:, None], (B, 1, p, p))
     else:
-        S_xx = unpack(scaled @ rows.XX, p)
+        S_xx = unpack(by_rows(scaled, rows.XX), p)
     sums = {
         "loglik": (post.loglik * W).sum(axis=1),
         "S_xx": S_xx,
@@ -93,10 +93,10 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
         if rows.gap is not None:
             biased = np.where(np.isfinite(rows.gap), 0.0, biased)
             sums |= _gap_sums(rows, post, W)
-        DX = (biased @ rows.DX).reshape(B, J, -1)
+        DX = by_rows(biased, rows.DX)
         sums["D_x"] = DX[..., : p * L].reshape(B, J, p, L).swapaxes(2, 3)
         sums["D_y"] = DX[..., p * L :]
-        sums["D_d"] = (biased @ rows.DD).reshape(B, J, L, L)
+        sums["D_d"] = by_rows(biased, rows.DD).reshape(B, J, L, L)
         sums["gate_gradient"] = ((post.p_biased - post.pi) * W) @ rows.G
         sums["gate_curvature"] = unpack((post.pi * (1.0 - post.pi) * W) @ rows.GG, q)
     if shape.weights == "content" and shape.J > 1:
@@ -111,9 +111,9 @@ def _weight_sums(post: Posterior, rows: Rows, by_j: Array, W: Array) -> dict[str
     w = np.exp(post.log_w)[:, 1:]
     B, K, _ = w.shape
     p = rows.X.shape[1]
-    gradient = (by_j[:, 1:] - w * W[:, None]) @ rows.X
+    gradient = by_rows(by_j[:, 1:] - w * W[:, None], rows.X)
     blocks = w[:, :, None] * (np.eye(K)[None, :, :, None] - w[:, None]) * W[:, None, None]
-    curvature = unpack(blocks.reshape(B, K * K, -1) @ rows.XX, p)
+    curvature = unpack(by_rows(blocks.reshape(B, K * K, -1), rows.XX), p)
     curvature = curvature.reshape(B, K, K, p, p).transpose(0, 1, 3, 2, 4).reshape(B, K * p, K * p)
     return {"weight_gradient": gradient, "weight_curvature": curvature}
 

@@ -2,8 +2,8 @@
 
     y, P, E -> features -> race of shapes, with and without a gated shift -> polish -> alpha, P(A=1|data)
 
-The race runs on a sample of the rows; the best of each side are then fitted to all of them and compared
-there. Units, the direction of the bias and the order of the rows change nothing.
+The race runs on a sample of the rows; the best of each side are fitted to all of them and compared there.
+Units, the direction of the bias and the order of the rows change nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proxycal.bias.designs import (
     Data,
     Frame,
     Spec,
-    candidate_frames,
+    candidates,
     canonical_order,
     pieces,
     spaced,
@@ -27,7 +27,7 @@ from proxycal.bias.designs import (
 from proxycal.bias.em import Rules, gap_loglik, run, total
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import Sandwich, information, newton, sandwich
-from proxycal.bias.mixture import Params, Posterior, Rows, Shape, posterior
+from proxycal.bias.mixture import Params, Rows, Shape, content_mean, posterior
 from proxycal.bias.race import (
     FLOOR,
     FLOOR_PART,
@@ -51,8 +51,9 @@ if TYPE_CHECKING:
 
 RACE_ROWS = 1500
 MAX_LEVELS = 8
-# A model this far (in BIC) behind the other side, or the best of its own, will not catch up any more.
-HOPELESS, BEHIND = 15.0, 5.0
+# A model this far (in BIC) behind the other side, or the best of its own, will not catch up any more; one
+# that is FAR behind that after a few steps is left at once, since later steps bring a third of it.
+HOPELESS, BEHIND, FAR = 15.0, 5.0, 30.0
 JUDGE_ROWS = 20_000
 # BIC by which a curve in content has to win to run alone.
 PLAIN_CURVE = 50.0
@@ -60,7 +61,7 @@ PLAIN_CURVE = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """An entrant of the race, the frame it ran in, and the side of the data it saw (see `Side`)."""
+    """An entrant of the race, the frame it ran in, and the side of the data it saw."""
 
     frame: Frame
     entrant: Entrant
@@ -76,8 +77,7 @@ class Runner:
 class Side:
     """The outcome as one side of the race sees it: its own cluster intercepts removed.
 
-    offset (n,) in the outcome's units, zero without clusters; tau: sd of the intercepts; cost: log
-    likelihood paid for them.
+    offset (n,), outcome's units, zero without clusters; tau: sd of the intercepts; cost: log likelihood paid.
     """
 
     offset: Array
@@ -155,18 +155,18 @@ def _run_race(
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
-    frames = candidate_frames(data, effect)
-    linear = frames["linear"]
+    made = candidates(data, effect)
+    linear = made["linear"][0]
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_side, bias_side = _sides(data, linear, proxies, index)
     null_sample, bias_sample = null_side.of(data, index), bias_side.of(data, index)
     scouts = one_component(True, linear.rows(bias_sample), proxies)
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
-    chosen = [features] if features else _choose_features(frames, scout, null_side, bias_side, data)
+    chosen = [features] if features else _choose_features(made, scout, null_side, bias_side, data)
     runners = []
     for name in chosen:
-        frame = frames[name]
+        frame = made[name][0]
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
         without = frame.rows(null_sample)
@@ -186,7 +186,7 @@ def _run_race(
 
 
 def _choose_features(
-    frames: dict[str, Frame], scout: Entrant, null_side: Side, bias_side: Side, data: Data
+    made: dict[str, tuple[Frame, Array]], scout: Entrant, null_side: Side, bias_side: Side, data: Data
 ) -> list[str]:
     """Linear or splined content, judged on many more rows than the race: curves show only in numbers.
 
@@ -194,10 +194,14 @@ def _choose_features(
     an outcome with many zeros is curved although its parts are not.
     """
     index = spaced(len(data.y), BASIS_ROWS)
-    linear = frames["linear"].rows(bias_side.of(data, index))
+    frame = made["linear"][0]
+    linear = frame.rows(bias_side.of(data, index))
     seen = posterior(scout.params, linear, scout.shape)
-    candidates = {k: f.rows(null_side.of(data, index)) for k, f in frames.items() if k != "z_hat"}
-    chosen, gain = choose_features(candidates, linear.y - seen.p_biased[0] * seen.shift[0])
+    outcomes = np.stack(
+        [frame.rows(null_side.of(data, index)).y, linear.y - seen.p_biased[0] * seen.shift[0]]
+    )
+    features = {name: X for name, (_, X) in made.items() if name != "z_hat"}
+    chosen, gain = choose_features(features, outcomes, linear.weights)
     if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
         return [chosen]
     return list(dict.fromkeys(["linear", chosen]))
@@ -309,10 +313,12 @@ def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, ba
         value = bic(e.shape, loglik, chunks[0], n)
         return replace(runner, entrant=Entrant(e.shape, params, loglik, value, converged))
 
-    params = run(e.params, chunks, rules, max_steps=45, tol=1e-3).params
-    near = result(params, False)
-    if near.bic > bar:
-        return near
+    params = e.params
+    for steps, margin in ((15, FAR), (30, 0.0)):
+        params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params
+        near = result(params, False)
+        if near.bic > bar + margin:
+            return near
     for steps in (0, 150, 600):
         if steps:
             params = run(params, chunks, rules, max_steps=steps, tol=1e-7).params
@@ -393,8 +399,3 @@ def _share_and_sigma(params: Params, chunks: Sequence[Rows], shape: Shape) -> tu
         square += float(rows.weights @ left)
         weight += float(rows.weights.sum())
     return biased / weight, float(np.sqrt(square / weight))
-
-
-def content_mean(params: Params, rows: Rows, post: Posterior) -> Array:
-    """mu(x) = sum_j w_j(x) x' beta_j of one model, (n,): E[y_obs | do(A=0)] in standardised units."""
-    return np.asarray((np.exp(post.log_w[0]) * (params.beta[0] @ rows.X.T)).sum(axis=0))

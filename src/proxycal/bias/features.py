@@ -13,9 +13,13 @@ import numpy as np
 from sklearn.preprocessing import SplineTransformer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    # Knots of a column, or None, and the columns (n, k) it became.
+    Expanded = tuple[tuple[float, ...] | None, Array]
 
 N_KNOTS = 4
 # A column is splined only where it has enough distinct values to show a curve.
@@ -36,8 +40,12 @@ class Basis:
 
     def __call__(self, columns: Array) -> Array:
         """Features of new rows, (n, 1 + k)."""
-        expanded = _expand(columns, self.knots)
-        return np.column_stack([np.ones(len(columns)), (expanded - self.centre) @ self.rotate])
+        parts = [(k, _expand_one(c, k)) for c, k in zip(columns.T, self.knots, strict=True)]
+        return self.rotated(joined(parts, len(columns)))
+
+    def rotated(self, expanded: Array) -> Array:
+        """Features of columns that are expanded already."""
+        return np.column_stack([np.ones(len(expanded)), (expanded - self.centre) @ self.rotate])
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """JSON values and arrays that rebuild it."""
@@ -75,8 +83,18 @@ def spline_knots(column: Array, weights: Array) -> tuple[float, ...] | None:
 
 def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Basis:
     """Orthonormal features of the columns, the flagged ones as cubic splines with linear tails."""
-    knots = tuple(spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True))
-    expanded = _expand(columns, knots)
+    return orthonormal(expand_each(columns, splined, weights), weights)
+
+
+def expand_each(columns: Array, splined: NDArray[np.bool_], weights: Array) -> list[Expanded]:
+    """Every column as it is, or the flagged ones as splines with the knots they got."""
+    knots = [spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True)]
+    return [(k, _expand_one(c, k)) for c, k in zip(columns.T, knots, strict=True)]
+
+
+def orthonormal(parts: Sequence[Expanded], weights: Array) -> Basis:
+    """The basis of expanded columns: weighted mean 0 and covariance I, what is collinear dropped."""
+    expanded = joined(parts, len(weights))
     share = weights / weights.sum()
     centre = share @ expanded
     centred = expanded - centre
@@ -84,15 +102,17 @@ def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Bas
     scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = np.inf
     values, vectors = np.linalg.eigh((centred / scale).T @ ((centred / scale) * share[:, None]))
     keep = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
-    return Basis(knots, centre, (vectors[:, keep] / np.sqrt(values[keep])) / scale[:, None])
+    rotate = (vectors[:, keep] / np.sqrt(values[keep])) / scale[:, None]
+    return Basis(tuple(k for k, _ in parts), centre, rotate)
 
 
-def _expand(columns: Array, knots: tuple[tuple[float, ...] | None, ...]) -> Array:
-    parts = [
-        column[:, None] if k is None else _spline(column, k)
-        for column, k in zip(columns.T, knots, strict=True)
-    ]
-    return np.hstack(parts) if parts else np.empty((len(columns), 0))
+def joined(parts: Sequence[Expanded], n: int) -> Array:
+    """The expanded columns side by side, (n, m)."""
+    return np.hstack([part for _, part in parts]) if parts else np.empty((n, 0))
+
+
+def _expand_one(column: Array, knots: tuple[float, ...] | None) -> Array:
+    return column[:, None] if knots is None else _spline(column, knots)
 
 
 def _spline(column: Array, knots: tuple[float, ...]) -> Array:

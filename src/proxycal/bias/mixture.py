@@ -218,9 +218,11 @@ class Posterior:
 def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
     """P(A, j | y, x, E) in closed form, by Bayes. The batch shares `shape` but for its means."""
     B, J, n = *params.beta.shape[:2], len(rows.y)
-    residual = params.beta @ rows.X.T
+    residual = by_rows(params.beta, rows.X.T)
     np.subtract(rows.y, residual, out=residual)
-    log_w = log_softmax(params.omega @ rows.X.T if shape.weights == "content" else params.omega[:, :, :1])
+    log_w = log_softmax(
+        by_rows(params.omega, rows.X.T) if shape.weights == "content" else params.omega[:, :, :1]
+    )
     constant = log_w - params.log_sigma[:, :, None] - 0.5 * LOG_2PI
     root = np.exp(-params.log_sigma)[:, :, None] * np.sqrt(0.5)
     precision = None
@@ -256,6 +258,11 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
     return Posterior(loglik, joint[:, :J], r1, pi, p_biased, precision, residual, shift, log_w)
 
 
+def content_mean(params: Params, rows: Rows, post: Posterior) -> Array:
+    """mu(x) = sum_j w_j(x) x' beta_j of one model, (n,): E[y_obs | do(A=0)] in standardised units."""
+    return np.asarray((np.exp(post.log_w[0]) * (params.beta[0] @ rows.X.T)).sum(axis=0))
+
+
 def log_softmax(x: Array) -> Array:
     """Over axis 1. (scipy's own spends longer on its checks than on arrays of this size.)."""
     x = x - x.max(axis=1, keepdims=True)
@@ -276,6 +283,12 @@ def _normalise(joint: Array) -> Array:
     total = joint.sum(axis=1)
     joint /= total[:, None]
     return np.asarray(np.log(total) + top)
+
+
+def by_rows(batch: Array, columns: Array) -> Array:
+    """(B,K,n) @ (n,m) as one product of two matrices: numpy would go model by model, many times slower."""
+    B, K, n = batch.shape
+    return (batch.reshape(B * K, n) @ columns).reshape(B, K, columns.shape[1])
 
 
 def _packed_products(X: Array) -> Array:

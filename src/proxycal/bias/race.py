@@ -104,24 +104,25 @@ def race_by_level(
     return found
 
 
-def choose_features(candidates: dict[str, Rows], unshifted: Array) -> tuple[str, float]:
-    """The content features with the best BIC, given the outcome as it is or without the linear model's bias.
+def choose_features(candidates: dict[str, Array], outcomes: Array, weights: Array) -> tuple[str, float]:
+    """The content features (n,p) with the best BIC for any of the outcomes (k,n), and its lead over linear.
 
-    The second look matters because a large bias hides any curve in the residual it inflates.
+    The outcomes are y as it is and without the linear model's bias: a large bias hides any curve in the
+    residual it inflates.
     """
-    gain = {}
-    linear = candidates["linear"]
-    for name, rows in candidates.items():
-        gains = [_least_squares_bic(linear, y) - _least_squares_bic(rows, y) for y in (linear.y, unshifted)]
-        gain[name] = max(gains)
+    linear = _least_squares_bic(candidates["linear"], outcomes, weights)
+    gain = {
+        name: float((linear - _least_squares_bic(X, outcomes, weights)).max())
+        for name, X in candidates.items()
+    }
     best = max(gain, key=lambda name: gain[name])
     return best, gain[best]
 
 
-def _least_squares_bic(rows: Rows, y: Array) -> float:
-    n = float(rows.weights.sum())
-    variance = np.average(residual_of(rows.X, y, rows.weights) ** 2, weights=rows.weights)
-    return n * float(np.log(max(variance, FLOOR**2))) + rows.X.shape[1] * float(np.log(n))
+def _least_squares_bic(X: Array, outcomes: Array, weights: Array) -> Array:
+    n = float(weights.sum())
+    variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
+    return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * np.log(n)
 
 
 def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Entrant], list[Guess]]:

@@ -81,9 +81,14 @@ def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
 
 
 def residual_of(X: Array, y: Array, weights: Array) -> Array:
-    """Residual of weighted least squares."""
-    root = np.sqrt(weights)
-    return np.asarray(y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0])
+    """Residual of weighted least squares, (n,), or (k,n) for several outcomes.
+
+    Features are orthonormal on their training rows, so the normal equations lose nothing here; a column that
+    a part of the rows leaves empty gets no slope.
+    """
+    weighted = X * weights[:, None]
+    slopes = np.linalg.lstsq(weighted.T @ X, weighted.T @ y.T, rcond=1e-12)[0]
+    return np.asarray(y - (X @ slopes).T)
 
 
 def split_components(

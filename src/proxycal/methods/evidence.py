@@ -15,8 +15,7 @@ from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from proxycal.bias.designs import spaced
-from proxycal.bias.exact import content_mean
-from proxycal.bias.mixture import posterior
+from proxycal.bias.mixture import content_mean, posterior
 from proxycal.check.instruments import any_moved, moved_proxies
 from proxycal.check.outcome import GAP, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart

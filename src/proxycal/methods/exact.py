@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from proxycal.bias.designs import Data, Frame, Spec, canonical_order
-from proxycal.bias.exact import ExactBias, content_mean, fit_exact
+from proxycal.bias.exact import ExactBias, fit_exact
 from proxycal.bias.features import Basis
-from proxycal.bias.mixture import Params, Rows, Shape, posterior
+from proxycal.bias.mixture import Params, Rows, Shape, content_mean, posterior
 from proxycal.bias.moments import fit_moments
 from proxycal.bias.refits import refit_shifts
 from proxycal.content.config import ContentConfig

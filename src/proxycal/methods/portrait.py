@@ -15,10 +15,9 @@ from scipy.special import ndtr, ndtri
 from proxycal.bias.clusters import with_bias, without_bias
 from proxycal.bias.designs import candidate_frames, canonical_order, pieces
 from proxycal.bias.em import Rules
-from proxycal.bias.exact import content_mean
 from proxycal.bias.features import fit_basis
 from proxycal.bias.information import Information, information, sandwich
-from proxycal.bias.mixture import posterior
+from proxycal.bias.mixture import content_mean, posterior
 from proxycal.methods.exact import ExactFit, data_of
 
 if TYPE_CHECKING:
