@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (a few minutes the first time)" >&2
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev,dask,docs]"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[app,dev,dask,docs]"
 	@touch $@
 
 demo: $(STAMP) ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html

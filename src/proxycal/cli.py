@@ -271,9 +271,19 @@ app.command()(bench)
 
 
 @app.command("app")
-def web_app(port: Annotated[int, typer.Option(help="Port of the local page.")] = 8000) -> None:
-    """A local page to fit and calibrate without code."""
-    raise UnavailableError("app is not available yet: use `proxycal fit` and open its report.html")
+def web_app(
+    port: Annotated[int, typer.Option(help="Port of the page on this computer.")] = 8000,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+) -> None:
+    """Show a local page that calibrates a table without code; it is reachable from this computer only."""
+    try:
+        from proxycal.app.serve import serve
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"the page needs the package '{error.name}': pip install 'proxycal[app]' (in this folder: "
+            "pip install -c constraints.txt '.[app]')"
+        ) from error
+    serve(port, browser)
 
 
 @app.callback(invoke_without_command=True)

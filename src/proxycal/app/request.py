@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.config import Settings
-from proxycal.errors import RolesError
+from proxycal.errors import RolesError, SettingsError
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
@@ -64,3 +64,20 @@ def roles_from(chosen: Mapping[str, str]) -> Roles:
             raise RolesError(remedy)
     single = {role: by_role[role][0] if by_role[role] else None for role in _SINGLE}
     return Roles.from_dict({**single, **{role: by_role[role] for role in _LISTS}})
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Settings from the fields of the page: the level in per cent, an empty field as None.
+
+    >>> settings_from({"method": "exact", "level": 90, "seed": 3}).level
+    0.9
+    """
+    found = dict(values)
+    for name, called in (("level", "the level of the intervals"), ("seed", "the seed")):
+        if found.get(name, 0) is None:
+            raise SettingsError(f"{called} is empty: write a number")
+    if "level" in found:
+        found["level"] = round(found["level"] / 100, 6)
+    if "seed" in found:
+        found["random_state"] = found.pop("seed")
+    return Settings.from_dict(found)

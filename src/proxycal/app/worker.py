@@ -120,7 +120,9 @@ def _voice() -> Tell:
 
 
 def _leave_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Not through sys.stdin, whose lock a thread that waits would keep until the very end.
+    while os.read(0, 1):
+        pass
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpgrp(), signal.SIGKILL)  # with the workers that power started
     os._exit(1)

@@ -1,0 +1,53 @@
+"""Tables that the page has open: one that was sent, or the example that comes with the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxycal.app.guess import UNUSED, Guess, guess_roles
+from proxycal.app.reproduce import Source
+from proxycal.app.tables import Table, read_upload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLE = "jobs.csv"
+_WHY = {
+    "outcome": "log earnings in 1978, as reported",
+    "proxies": "earnings on file before anyone could misreport 1978",
+    "environment": "may drive both the content and the bias",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table with a first choice of roles. `number` tells it from the tables before it on the same page."""
+
+    number: int
+    table: Table
+    guesses: tuple[Guess, ...]
+    source: Source
+    direction: str = "over"
+
+
+def open_upload(number: int, path: Path, name: str) -> Opened:
+    """The file that was sent, with guessed roles."""
+    table = read_upload(path, name)
+    return Opened(number, table, guess_roles(table.frame), Source(name))
+
+
+def open_example(number: int, path: Path) -> Opened:
+    """JOBS with a known bias, written to `path` and read like any other file; its roles are known."""
+    from proxycal.demo import ALPHA, biased_jobs
+    from proxycal.files import write_table
+
+    sim = biased_jobs(seed=0)
+    write_table(sim.table, path)
+    table = read_upload(path, EXAMPLE)
+    roles = {name: role for role, name in sim.roles}
+    guesses = tuple(
+        Guess(str(name), roles.get(name, UNUSED), _WHY.get(roles.get(name, UNUSED), "not needed"))
+        for name in table.frame.columns
+    )
+    return Opened(number, table, guesses, Source(EXAMPLE, ALPHA))

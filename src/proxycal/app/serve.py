@@ -1,0 +1,89 @@
+"""The program behind `proxycal app`: the page, its guard and its door, on 127.0.0.1 and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from shiny import App, ui
+
+from proxycal import console
+from proxycal.app import views
+from proxycal.app.guard import Guard, policy_for
+from proxycal.app.server import make_server
+from proxycal.app.tables import LIMIT
+from proxycal.app.timing import Pace
+from proxycal.app.upload import Door
+from proxycal.app.workspace import Workspaces
+from proxycal.errors import SettingsError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+HOST = "127.0.0.1"
+# Seconds that open pages get to close when the program is stopped.
+_GRACE = 2
+
+
+def build(port: int, limit: int = LIMIT) -> ASGIApp:
+    """The whole program as an ASGI application; `limit` is the largest file in bytes."""
+    workspaces = Workspaces()
+    page = ui.page_html(views.page(limit))
+    shiny = App(page, make_server(workspaces, Pace()), static_assets={"/static": _static()})
+    shiny.sanitize_errors = True
+    shiny.on_shutdown(workspaces.close_all)
+    policy = policy_for(page.render()["html"])
+    return Guard(Door(shiny, workspaces, limit), port, policy)
+
+
+def serve(port: int, browser: bool) -> None:
+    """Show the page until the program is stopped."""
+    listener = _listen(port)
+    port = listener.getsockname()[1]
+    address = f"http://{HOST}:{port}"
+    config = uvicorn.Config(
+        build(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE, ws_max_size=2**24
+    )
+    console.say(f"the page is at {address}", "stop it with Ctrl-C")
+    sys.stdout.flush()
+    if browser and _has_screen():
+        threading.Timer(1.0, webbrowser.open, [address]).start()
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(port: int) -> socket.socket:
+    """A socket of this computer only."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # free again at once after a stop
+    try:
+        listener.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(
+            f"port {port} cannot be used ({reason}): perhaps another `proxycal app` has it; "
+            "pass --port with another number, such as 8001"
+        ) from error
+    return listener
+
+
+def _has_screen() -> bool:
+    """Whether a browser window can open; on a server one must not start in the terminal."""
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+
+
+def _static() -> Path:
+    return Path(__file__).parent / "static"

@@ -1,0 +1,100 @@
+"""What stands on the page: templates filled with text. Everything that comes from a table is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from proxycal.app.guess import UNUSED
+from proxycal.app.tables import examples, preview, too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from proxycal.app.answer import Answer, Shown
+    from proxycal.app.guess import Guess
+    from proxycal.app.tables import Table
+    from proxycal.finding import Finding
+
+# Role, what the page calls it, what it is.
+ROLES = (
+    (UNUSED, "not used", ""),
+    ("outcome", "outcome", "the reported number that may be biased"),
+    ("proxies", "proxy", "sees the truth and never the reporter"),
+    ("environment", "environment", "may drive both the truth and the bias: income, region, hazard"),
+    ("weights", "weights", "how much each row counts"),
+    ("cluster", "cluster", "rows that belong together: a county, a household"),
+    ("id", "id", "names the row"),
+    ("truth", "truth", "the true value of the rows where someone checked"),
+)
+
+
+def page(limit: int) -> str:
+    """The whole page before anything was done."""
+    return _filled("page", limit=limit, too_large=too_large(limit), roles=ROLES)
+
+
+def table_read(table: Table) -> str:
+    """What was read, with its first rows."""
+    header, rows = list(map(str, table.frame.columns)), preview(table.frame)
+    return _filled("table", table=table, header=header, rows=rows)
+
+
+def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str) -> str:
+    """A role for each column to choose, the guesses chosen; `number` keeps the ids of two tables apart."""
+    values = {guess.column: examples(table.frame[guess.column]) for guess in guesses}
+    return _filled("columns", guesses=guesses, values=values, number=number, roles=ROLES, direction=direction)
+
+
+def role_id(number: int, position: int) -> str:
+    """The input that holds the role of a column: by its place, never by its name."""
+    return f"role_{number}_{position}"
+
+
+def audit(findings: Sequence[Finding]) -> str:
+    """The findings about a table: those that ask for something first, the others folded away."""
+    return _filled(
+        "audit",
+        troubled=[one for one in findings if not one.ok],
+        fine=[one for one in findings if one.ok],
+    )
+
+
+def message(text: str, kind: str = "act") -> str:
+    """One message: "act" asks for something, "note" does not."""
+    return _filled("message", text=text, kind=kind)
+
+
+def answer(found: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str) -> str:
+    """The answer, its pictures to choose from, its downloads and the report."""
+    return _filled("answer", answer=found, links=links, script=script, commands=commands, chosen=chosen)
+
+
+def picture(shown: Shown, svg: str) -> str:
+    """One picture. Its markup is our own: matplotlib escaped every text on its way into it."""
+    return _filled("picture", shown=shown, svg=Markup(svg))
+
+
+def _filled(name: str, **values: Any) -> str:
+    return _templates().get_template(f"app/{name}.html").render(**values)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PrefixLoader(
+            {
+                "app": jinja2.PackageLoader("proxycal.app", "templates"),
+                "report": jinja2.PackageLoader("proxycal.report", "templates"),
+            }
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["role_id"] = role_id
+    return environment
