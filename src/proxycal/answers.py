@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import metadata
 from platform import python_version
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal import __version__
+from proxycal.methods.fit import Prediction
 from proxycal.methods.portrait import gate_of, spread_of
 from proxycal.report.data import (
     EnvironmentColumn,
@@ -32,13 +33,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.finding import Finding
-    from proxycal.methods.fit import Effects, Estimate, FittedMethod, Prediction
+    from proxycal.methods.fit import Effects, Estimate, FittedMethod
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
 
 
 # Pages and pictures need no more rows than this; a run folder of a large table stays small.
 ROWS_SHOWN = 20_000
+# Rows that are answered at a time. A table may be cut at any multiple of it without changing a digit.
+BLOCK = 2048
 _VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
 
 
@@ -145,12 +148,34 @@ def fitted_rows(
 def predicted(df: Any, encoder: Encoder, fitted: FittedMethod) -> tuple[Arrays, Prediction]:
     """The rows of a table as arrays, and the fit's answer for them."""
     arrays = encoder.transform(df, design=False)
-    made = fitted.predict(arrays)
+    made = _in_blocks(arrays, fitted)
     if fitted.verdict != "bias found":
         # Data that were right must not be made worse: without a finding, what was reported stands.
         y_obs = _outcome(arrays)
         made = replace(made, y_cal=y_obs, low=y_obs, high=y_obs, shift=np.zeros_like(y_obs))
     return arrays, made
+
+
+def calibrated(df: Any, encoder: Encoder, fitted: FittedMethod) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The columns of `calibrate` for all N rows of a table, and which rows (N,) have an answer."""
+    arrays, made = predicted(df, encoder, fitted)
+    return spread(calibrated_columns(made), arrays.kept), arrays.kept
+
+
+def _in_blocks(arrays: Arrays, fitted: FittedMethod) -> Prediction:
+    """The fit's answer, as many rows at a time whatever the table.
+
+    The last digit of a product of matrices depends on their shapes. So every block has the same shape, the
+    last one filled up with a row that is thrown away, and the answer for a row is the same in a whole table
+    and in a piece of it. Memory stays that of one block, beside the answers.
+    """
+    first = np.unique(np.flatnonzero(arrays.kept) // BLOCK, return_index=True)[1]
+    made = []
+    for rows in np.split(np.arange(arrays.n), first[1:]):
+        full = np.append(rows, np.full(BLOCK - len(rows), rows[-1]))
+        one = fitted.predict(arrays.take(full))
+        made.append({part.name: getattr(one, part.name)[: len(rows)] for part in fields(one)})
+    return Prediction(**{name: np.concatenate([one[name] for one in made]) for name in made[0]})
 
 
 def rows_shown(

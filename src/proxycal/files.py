@@ -73,7 +73,7 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
 
     A pandas index is written as columns, unless it is the plain numbering of the rows.
     """
-    path, kind = Path(path), _kind(path)
+    path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
         table = table.reset_index()
@@ -93,7 +93,7 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
 
     text : columns to keep as text, so that an identifier such as "01001" keeps its zero.
     """
-    path, kind = Path(path), _kind(path)
+    path, kind = Path(path), kind_of(path)
     with explained(path, "read"):
         if path.is_dir():
             raise StoreError(f"'{path}' is a folder: name the CSV or Parquet file in it")
@@ -105,7 +105,8 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
     return frame
 
 
-def _kind(path: str | os.PathLike[str]) -> str:
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Whether a name is that of a "csv" or of a "parquet" file, by its ending."""
     name = Path(path).name.lower()
     if name.endswith((".csv", ".csv.gz")):
         return "csv"
@@ -116,20 +117,31 @@ def _kind(path: str | os.PathLike[str]) -> str:
     )
 
 
+def csv_options(text: Sequence[str]) -> dict[str, Any]:
+    """How every CSV is read, whole or in pieces; `text` as in `read_table`."""
+    return {
+        "encoding": "utf-8-sig",
+        "index_col": False,
+        "low_memory": False,
+        "float_precision": _PRECISION,
+        "dtype": dict.fromkeys(text, "string"),
+    }
+
+
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
+    with csv_explained(path):
+        check_header(path)
+        return pd.DataFrame(pd.read_csv(path, **csv_options(text)))
+
+
+@contextmanager
+def csv_explained(path: Path) -> Iterator[None]:
+    """Turn what can be wrong with a CSV into one message that names the path."""
     try:
-        _check_header(path)
         with warnings.catch_warnings():
             # pandas drops the surplus fields of long rows and only warns: that is lost data.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                path,
-                encoding="utf-8-sig",
-                index_col=False,
-                low_memory=False,
-                float_precision=_PRECISION,
-                dtype=dict.fromkeys(text, "string"),
-            )
+            yield
     except UnicodeDecodeError as error:
         raise StoreError(
             f"'{path}' is not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x}): "
@@ -148,19 +160,20 @@ def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
         ) from error
 
 
-def _check_header(path: Path) -> None:
+def check_header(path: Path) -> None:
     """Refuse duplicate names, which pandas would silently rename, and other separators than the comma."""
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
         header: list[str] = next((row for row in csv.reader(lines) if row), [])
-    _refuse_duplicates(path, header)
+    refuse_duplicates(path, header)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
         raise StoreError(
             f"'{path}' separates its columns by something other than commas: save it with commas"
         )
 
 
-def _refuse_duplicates(path: Path, header: Sequence[str]) -> None:
+def refuse_duplicates(path: Path, header: Sequence[str]) -> None:
+    """Refuse a table with two columns of one name."""
     for position, name in enumerate(header):
         first = header.index(name)
         if name.strip() and first < position:
@@ -171,18 +184,25 @@ def _refuse_duplicates(path: Path, header: Sequence[str]) -> None:
 
 
 def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    try:
+    with parquet_explained(path):
         content = path.read_bytes()
         if not content:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
         table = pq.read_table(io.BytesIO(content))
-        _refuse_duplicates(path, table.column_names)
+        refuse_duplicates(path, table.column_names)
         frame = table.to_pandas()
+    return frame.astype({name: "string" for name in text if name in frame})
+
+
+@contextmanager
+def parquet_explained(path: Path) -> Iterator[None]:
+    """Turn what can be wrong with a Parquet file into one message that names the path."""
+    try:
+        yield
     except (pa.ArrowException, NotImplementedError) as error:
         raise StoreError(
             f"'{path}' is not a readable Parquet file ({first_line(error)}): export it again"
         ) from error
-    return frame.astype({name: "string" for name in text if name in frame})
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
 from proxycal.answers import (
-    calibrated_columns,
+    calibrated,
     effect_columns,
     gaps_text,
     predicted,
@@ -33,7 +33,7 @@ from proxycal.methods.training import keep, training_from, training_state
 from proxycal.result import Calibration, FittedRows
 from proxycal.store import Run, atomic_file, load_run, save_run, write_text
 from proxycal.table.audit import audit
-from proxycal.table.encode import Arrays, Encoder
+from proxycal.table.encode import Encoder
 from proxycal.table.frames import answer
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
@@ -193,12 +193,12 @@ class ProxyCalibrator(BaseEstimator):
         y_cal, y_cal_low, y_cal_high (pointwise), p_biased, shift (signed: y_cal = y_obs - shift) and
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
         """
-        verdict = self._fitted().verdict
-        arrays, made = predicted(df, self.encoder_, self.fit_)
-        if verdict != "bias found":
-            warnings.warn(self._why_left_alone(), ProxycalWarning, stacklevel=2)
-        self._warn_of_gaps(df, arrays, "y_cal, p_biased and mu")
-        return answer(df, spread(calibrated_columns(made), arrays.kept))
+        left_alone = self.why_left_alone()
+        columns, kept = calibrated(df, self.encoder_, self.fit_)
+        if left_alone:
+            warnings.warn(left_alone, ProxycalWarning, stacklevel=2)
+        self._warn_of_gaps(df, kept, "y_cal, p_biased and mu")
+        return answer(df, columns)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.
@@ -210,7 +210,7 @@ class ProxyCalibrator(BaseEstimator):
         arrays = self.encoder_.transform(df, design=False)
         made = self.fit_.effects(arrays)
         unmatched = int(np.isnan(made.tau).sum())
-        self._warn_of_gaps(df, arrays, "tau")
+        self._warn_of_gaps(df, arrays.kept, "tau")
         if unmatched:
             text = f"{counted(unmatched, 'row')} had no unbiased row to match with, so no tau: fit more rows"
             warnings.warn(text, ProxycalWarning, stacklevel=2)
@@ -220,9 +220,19 @@ class ProxyCalibrator(BaseEstimator):
         """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
         self._fitted()
         arrays, made = predicted(df, self.encoder_, self.fit_)
-        self._warn_of_gaps(df, arrays, "z and a")
+        self._warn_of_gaps(df, arrays.kept, "z and a")
         columns = {f"z_{j + 1}": made.z[:, j] for j in range(made.z.shape[1])} | {"a": made.a}
         return answer(df, spread(columns, arrays.kept))
+
+    def why_left_alone(self) -> str:
+        """The reasons for which `calibrate` leaves the outcome as reported; empty where it does not."""
+        if self._fitted().verdict == "bias found":
+            return ""
+        reasons = [one.reading for one in self.fit_.findings if not one.ok]
+        return (
+            f"the verdict is '{self.verdict_}', so the outcome is left as reported "
+            "(y_cal = y_obs, shift = 0): " + (" ".join(reasons) or "see summary().")
+        )
 
     # --- questions put to the fit ---
 
@@ -349,16 +359,9 @@ class ProxyCalibrator(BaseEstimator):
             paper=PaperSettings() if self.paper is None else self.paper,
         )
 
-    def _why_left_alone(self) -> str:
-        reasons = [one.reading for one in self.fit_.findings if not one.ok]
-        return (
-            f"the verdict is '{self.verdict_}', so the outcome is left as reported "
-            "(y_cal = y_obs, shift = 0): " + (" ".join(reasons) or "see summary().")
-        )
-
-    def _warn_of_gaps(self, df: Any, arrays: Arrays, what: str) -> None:
-        if not arrays.kept.all():
-            warnings.warn(gaps_text(df, arrays.kept, what), ProxycalWarning, stacklevel=3)
+    def _warn_of_gaps(self, df: Any, kept: np.ndarray, what: str) -> None:
+        if not kept.all():
+            warnings.warn(gaps_text(df, kept, what), ProxycalWarning, stacklevel=3)
 
 
 def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
