@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import proxycal
+from proxycal.app.guess import guess_roles
+from proxycal.app.request import roles_from
+from proxycal.demo import biased_jobs
+
+
+def guessed(table: pd.DataFrame) -> dict[str, str]:
+    return {guess.column: guess.role for guess in guess_roles(table)}
+
+
+def test_jobs_gets_the_roles_of_the_study():
+    jobs = proxycal.datasets.load_jobs()
+    found = roles_from(guessed(jobs.table))
+    assert found == jobs.roles
+    assert roles_from(guessed(biased_jobs().table)) == jobs.roles
+    why = {guess.column: guess.why for guess in guess_roles(jobs.table)}
+    assert "levels are columns of their own" in why["race"]
+    assert "log_re78 again" in why["re78"]
+
+
+def test_simulated_tables_get_their_roles():
+    sim = proxycal.simulate(n=300, d_z=2, d_e=3, n_proxies=3, random_state=1)
+    found = roles_from(guessed(sim.table))
+    assert (found.outcome, found.proxies, found.environment) == (
+        sim.roles.outcome,
+        sim.roles.proxies,
+        sim.roles.environment,
+    )
+
+
+@pytest.fixture
+def losses() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 200
+    true = rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "case_id": np.arange(n) + 1000,
+            "county": rng.integers(0, 25, n),
+            "reported_loss": true + rng.normal(0, 0.3, n),
+            "verified_loss": np.where(rng.random(n) < 0.2, true, np.nan),
+            "damage_reported_by_owner": true + rng.normal(0, 0.3, n),
+            "flooded_area": true + rng.normal(0, 0.3, n),
+            "unrelated": rng.normal(size=n),
+            "hazard": rng.choice(["flood", "wind"], n),
+            "note": [f"note {i % 60}" for i in range(n)],
+            "survey_weight": rng.uniform(0.5, 2, n),
+            "state": "TX",
+            "day": pd.date_range("2020-01-01", periods=n),
+        }
+    )
+
+
+def test_names_and_values_give_the_roles(losses):
+    assert guessed(losses) == {
+        "case_id": "id",
+        "county": "cluster",
+        "reported_loss": "outcome",
+        "verified_loss": "truth",
+        "damage_reported_by_owner": "",  # reported too: it would hide the bias
+        "flooded_area": "proxies",  # no name says so: it moves with the outcome
+        "unrelated": "environment",
+        "hazard": "environment",
+        "note": "",
+        "survey_weight": "weights",
+        "state": "",
+        "day": "",
+    }
+
+
+def test_every_guess_has_a_reason(losses):
+    assert all(guess.why for guess in guess_roles(losses))
+    why = {guess.column: guess.why for guess in guess_roles(losses)}
+    assert "same bias" in why["damage_reported_by_owner"]
+    assert "rank correlation 0.9" in why["flooded_area"]
+
+
+def test_body_weight_is_no_survey_weight():
+    roles = guessed(proxycal.datasets.load_nhanes().table)
+    assert roles["weight_selfreport_kg"] == "outcome"
+    assert "weights" not in roles.values()
+    assert roles["seqn"] == "id"
+    assert roles["bmi_selfreport"] == ""
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": [None, None], "b": [None, None]}),
+        pd.DataFrame({"a": ["x", "y", "x"], "b": ["p", "p", "q"]}),
+        pd.DataFrame({"y": [1.0]}),
+        pd.DataFrame({"": [1.0, 2.0, 3.0], "<b>": [True, False, True]}),
+        pd.DataFrame({"y": [1.0, 2.0, None, 4.0], "p": [None, None, 1.0, None]}),
+    ],
+)
+def test_odd_tables_get_a_guess_for_each_column(table):
+    assert list(guessed(table)) == list(table.columns)

@@ -1,0 +1,144 @@
+"""Jobs in their own process: the answer is the API's, they stop when told, and outlive nobody."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+import proxycal
+from proxycal.app.answer import picture_of, read_answer, svg_of
+from proxycal.app.request import Request
+from proxycal.app.tables import Table, read_upload
+from proxycal.app.workspace import Workspace, Workspaces
+from proxycal.config import Settings
+from proxycal.files import read_table, write_table
+from proxycal.report.summary import number, sentence
+
+
+@pytest.fixture
+def workspaces(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = Workspaces()
+    yield made
+    made.close_all()
+
+
+@pytest.fixture(scope="module")
+def sim():
+    return proxycal.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=4.0, random_state=0)
+
+
+def kept(workspace: Workspace, frame) -> Table:
+    path = workspace.new_file(".csv")
+    write_table(frame, path)
+    return read_upload(path, "mine.csv")
+
+
+def ended(job):
+    while not job.state().ended:
+        time.sleep(0.05)
+    return job.state()
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_the_answer_is_that_of_the_api(workspaces, sim):
+    workspace = workspaces.open()
+    settings = Settings(method="moments", level=0.9, random_state=2)
+    table = kept(workspace, sim.table)
+    job = workspace.start(table, Request(sim.roles, settings, repetitions=2))
+    state = ended(job)
+    assert state.error == ""
+    assert (state.progress.step, state.progress.steps) == (5, 5)
+
+    model = proxycal.ProxyCalibrator.from_settings(sim.roles, settings).fit(table.frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = model.calibrate(table.frame)
+    found = read_table(job.folder / "calibrated.csv")
+    assert list(found.columns) == [*sim.table.columns, *wanted.columns]
+    assert found[sim.table.columns].equals(table.frame)
+    assert found[wanted.columns].equals(wanted)  # to the last digit
+    answer = read_answer(job.folder)
+    assert answer.sentence == sentence(model.report_data())
+    assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
+    assert answer.power == model.power(repetitions=2).reading
+    assert {"residual", "power"} <= {one.kind for one in answer.pictures}
+    assert svg_of(job.folder, picture_of(answer, "power")).startswith("<svg")
+    assert picture_of(answer, "../../etc/passwd").kind == "residual"
+    loaded = proxycal.load(job.folder / "run")
+    assert loaded.alpha_ == model.alpha_
+    assert answer.power in (job.folder / "run" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"mu": 1.0}, "already has a column 'mu'"), ({"e_1": None}, "column 'e_1'")],
+)
+def test_a_table_that_cannot_be_fitted_says_why(workspaces, sim, change, message):
+    workspace = workspaces.open()
+    job = workspace.start(kept(workspace, sim.table.assign(**change)), Request(sim.roles, Settings()))
+    assert message in ended(job).error
+
+
+def test_a_page_that_closes_leaves_no_process_and_no_file(workspaces, sim):
+    first, second = workspaces.open(), workspaces.open()
+    jobs = [one.start(kept(one, sim.table), Request(sim.roles, Settings(), 200)) for one in (first, second)]
+    workspaces.close(first)
+    assert gone(jobs[0].pid)
+    assert not first.folder.exists()
+    # The other page is not touched by it.
+    assert not jobs[1].state().ended
+    assert second.folder.exists()
+    workspaces.close_all()
+    assert gone(jobs[1].pid)
+    assert not second.folder.exists()
+
+
+def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
+    workspace = workspaces.open()
+    table = kept(workspace, sim.table)
+    job = workspace.start(table, Request(sim.roles, Settings(), 200))
+    workspace.stop()
+    assert gone(job.pid)
+    assert not job.folder.exists()
+    assert table.path.exists()
+    other = workspace.start(table, Request(sim.roles, Settings(method="moments")))
+    assert other.folder != job.folder
+    assert not other.state().ended
+
+
+def test_a_private_folder_is_private(workspaces):
+    assert workspaces.open().folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_job_does_not_outlive_a_program_that_was_killed(tmp_path):
+    # As after kill -9 of the program: nobody is left to stop the job, only its input ends.
+    command = [sys.executable, "-P", "-m", "proxycal.app.worker", str(tmp_path)]
+    os.mkfifo(tmp_path / "request.json")  # it waits here until it is ended
+    with (tmp_path / "log").open("wb") as log:
+        worker = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
+    assert worker.poll() is None
+    worker.stdin.close()
+    assert worker.wait(60) != 0
+    worker.stdout.close()
+
+
+def test_a_job_that_dies_says_what_may_be_wrong(workspaces, sim):
+    workspace = workspaces.open()
+    job = workspace.start(kept(workspace, sim.table), Request(sim.roles, Settings(), 200))
+    os.kill(job.pid, 9)
+    assert "memory" in ended(job).error
