@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # Pages and pictures need no more rows than this; a run folder of a large table stays small.
 ROWS_SHOWN = 20_000
+CALIBRATED = ("y_cal", "y_cal_low", "y_cal_high", "p_biased", "shift", "mu")
 # Rows that are answered at a time. A table may be cut at any multiple of it without changing a digit.
 BLOCK = 2048
 _VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
@@ -93,14 +94,8 @@ def gaps_text(frame: Any, kept: np.ndarray, what: str) -> str:
 
 def calibrated_columns(made: Prediction) -> dict[str, np.ndarray]:
     """The columns of `calibrate`."""
-    return {
-        "y_cal": made.y_cal,
-        "y_cal_low": made.low,
-        "y_cal_high": made.high,
-        "p_biased": made.p_biased,
-        "shift": made.shift,
-        "mu": made.mu,
-    }
+    values = (made.y_cal, made.low, made.high, made.p_biased, made.shift, made.mu)
+    return dict(zip(CALIBRATED, values, strict=True))
 
 
 def effect_columns(made: Effects, labels: np.ndarray) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -138,6 +138,22 @@ def working(what: str, quiet: bool) -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+@contextmanager
+def progress(total: int, done: int, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A bar with the time left, on standard error and only if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    # Pieces take seconds to minutes: the speed is taken over all of this run, not over the last seconds.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=86_400.0) as bar:
+        task = bar.add_task("", total=total, completed=done)
+        yield lambda: bar.advance(task)
 
 
 def _plain(value: Any) -> Any:

@@ -71,7 +71,7 @@ def _by_joblib(
             except TerminatedWorkerError as error:
                 raise EngineError(
                     "a worker process died, most often for want of memory: run again with fewer jobs; "
-                    "a sweep goes on where it stopped with --resume"
+                    "the work goes on where it stopped with --resume"
                 ) from error
 
 
@@ -125,7 +125,7 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
 
 
 def _numbered(function: Callable[[Item], Result], position: int, item: Item) -> tuple[int, Result]:
-    with _ONE_THREAD:
+    with ONE_THREAD:
         return position, function(item)
 
 
@@ -155,4 +155,4 @@ class _OneThread:
                 self._limit = None
 
 
-_ONE_THREAD = _OneThread()
+ONE_THREAD = _OneThread()

@@ -113,11 +113,18 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     return _parse(folder, parts, questions)
 
 
+def run_digest(folder: str | os.PathLike[str]) -> str:
+    """The name of exactly this fit: the sum of its manifest, which holds the sums of all its files."""
+    folder = Path(os.path.abspath(folder))
+    with explained(folder, "read"):
+        return _digest(_contained_bytes(folder, MANIFEST))
+
+
 def keep_questions(folder: str | os.PathLike[str], questions: dict[str, Any]) -> None:
     """Write what was asked of the fit of a run folder beside it, bound to exactly this fit."""
     folder = Path(os.path.abspath(folder))
     with explained(folder, "written"):
-        values = {"manifest": _digest(_contained_bytes(folder, MANIFEST)), "questions": questions}
+        values = {"manifest": run_digest(folder), "questions": questions}
         write_text(folder / QUESTIONS, _json_bytes(values).decode())
 
 

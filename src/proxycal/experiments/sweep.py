@@ -13,14 +13,13 @@ import hashlib
 import json
 import math
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from proxycal.console import progress
 from proxycal.engine import Engine, map_as_done
 from proxycal.errors import SettingsError, StoreError
 from proxycal.files import explained, write_text
@@ -75,7 +74,7 @@ def sweep(cells: Sequence[Cell], work: Work, folder: Path, config: Settings, how
     _claim(folder, config, how.resume)
     done = {one.key for one in finished(cells, folder) if one.error is None}
     left = [cell for cell in cells if cell.key not in done]
-    with _progress(len(cells), len(cells) - len(left), how.quiet) as advance:
+    with progress(len(cells), len(cells) - len(left), how.quiet) as advance:
         results = map_as_done(
             partial(_attempt, work), left, jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
         )
@@ -186,19 +185,3 @@ def _check_keys(cells: Sequence[Cell]) -> None:
     if len({key.lower() for key in keys}) < len(keys):
         twice = next(key for key in keys if sum(key.lower() == other.lower() for other in keys) > 1)
         raise SettingsError(f"two cells are named '{twice}': give each its own name")
-
-
-@contextmanager
-def _progress(total: int, done: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A bar with the time left, on standard error and only if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # Cells take seconds to minutes: the speed is taken over all of this run, not over the last seconds.
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=86_400.0) as bar:
-        task = bar.add_task("", total=total, completed=done)
-        yield lambda: bar.advance(task)

@@ -1,0 +1,267 @@
+"""Calibrate tables on disk that are larger than memory, in parallel, and go on after a kill.
+
+    tables -> parts (parts.py) -> each: batches (sources.py) -> calibrated (piece.py) -> a file (writers.py)
+
+Into a folder, every part is a file of it, and the ledger (ledger.py) says which are finished. Into one file,
+the parts stand in a hidden folder beside it until all are there and are then joined in order.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proxycal import __version__
+from proxycal.console import progress
+from proxycal.engine import Engine, map_as_done
+from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
+from proxycal.files import kind_of
+from proxycal.model import ProxyCalibrator, load
+from proxycal.scale.ledger import Finished, abandon, claim, record
+from proxycal.scale.parts import Part, plan, stem_and_ending
+from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
+from proxycal.scale.sources import Source, batches, look_at
+from proxycal.scale.writers import join, table_writer
+from proxycal.store import run_digest
+from proxycal.table.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Name = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedFiles:
+    """What was written: rows of how many tables, in which files, with what verdict.
+
+    rows : in the tables, and as many in the files: both are counted. unanswered : rows with gaps among them.
+    resumed : parts that an earlier run had finished.
+    """
+
+    verdict: str
+    tables: int
+    rows: int
+    unanswered: int
+    files: tuple[str, ...]
+    resumed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One part and all that a worker needs to know of it; a CSV without `header` has no line of names."""
+
+    run: str
+    digest: str
+    source: Source
+    part: Part
+    header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    jobs: int
+    engine: Engine
+    scheduler: str | None
+    resume: bool
+    quiet: bool
+
+
+def calibrate_files(
+    run: Name,
+    tables: Sequence[Name],
+    out: Name,
+    *,
+    jobs: int = 1,
+    engine: Engine = "joblib",
+    scheduler: str | None = None,
+    resume: bool = False,
+    part_rows: int | None = None,
+    quiet: bool = True,
+) -> CalibratedFiles:
+    """Calibrate CSV or Parquet files with a run folder: their rows and columns, then those of `calibrate`.
+
+    out : a folder for any number of tables, in which each becomes one file, or several (NAME-00000.parquet,
+    ...) where it is large; or for one table a file, by its ending. Rows keep their order.
+    jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. Workers of
+    a Dask cluster must see the same folders. resume : go on where an earlier run of the same work stopped.
+    part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
+
+    >>> import tempfile, pandas, proxycal
+    >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).save(f"{folder}/run")
+    ...     sim.table.to_parquet(f"{folder}/table.parquet")
+    ...     done = calibrate_files(f"{folder}/run", [f"{folder}/table.parquet"], f"{folder}/out")
+    ...     len(pandas.read_parquet(f"{folder}/out")), done.rows
+    (400, 400)
+    """
+    place, how = Path(out), _How(jobs, engine, scheduler, resume, quiet)
+    names, run = [os.fspath(one) for one in tables], os.path.abspath(run)
+    into_folder = _is_folder(place, names)
+    model, digest = load(run), run_digest(run)
+    sources = _look(names, model, how)
+    parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
+    # Parts that are joined to one file have one header between them.
+    todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
+    done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
+    rows = _verified_rows(todo, done.parts, done.files)
+    unanswered = sum(one.unanswered for one in done.parts)
+    _warn(model, rows, unanswered)
+    files = tuple(str(path) for path in done.files)
+    return CalibratedFiles(model.verdict_, len(sources), rows, unanswered, files, done.resumed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    parts: list[Finished]
+    files: list[Path]
+    resumed: int
+
+
+def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
+    """Do the parts that the ledger of the folder does not have yet."""
+    finished = claim(folder, _facts(todo), how.resume)
+    left = [one for one in todo if one.part.name not in finished]
+    resumed = len(todo) - len(left)
+    try:
+        with progress(len(todo), resumed, how.quiet) as advance:
+            for part in _done_by_workers(left, folder, how):
+                record(folder, part)
+                finished[part.name] = part
+                advance()
+    except ProxycalError:
+        if not finished:
+            abandon(folder)
+        raise
+    names = [one.part.name for one in todo]
+    return _Done([finished[name] for name in names], [folder / name for name in names], resumed)
+
+
+def _into_file(todo: Sequence[_Work], path: Path, how: _How) -> _Done:
+    """A small table at once; the parts of a large one in a hidden folder, then joined."""
+    if len(todo) == 1:
+        named = replace(todo[0], part=replace(todo[0].part, name=path.name))
+        return _Done(list(_done_by_workers([named], path.parent, how)), [path], 0)
+    between = path.with_name(f".{path.name}.parts")
+    done = _into_folder(todo, between, how)
+    join(done.files, path)
+    shutil.rmtree(between)
+    return _Done(done.parts, [path], done.resumed)
+
+
+def _done_by_workers(todo: Sequence[_Work], folder: Path, how: _How) -> Iterator[Finished]:
+    work = partial(_calibrate_part, os.path.abspath(folder))
+    jobs = min(how.jobs, max(len(todo), 1))
+    results = map_as_done(work, todo, jobs=jobs, engine=how.engine, scheduler=how.scheduler)
+    return (part for _, part in results)
+
+
+def _calibrate_part(folder: str, work: _Work) -> Finished:
+    """Runs in a worker: read a part, calibrate it, write it."""
+    model = _model(work.run, work.digest)
+    path, at, unanswered = Path(folder, work.part.name), work.part.start, 0
+    if os.path.getsize(work.source.path) != work.source.bytes:
+        raise StoreError(f"'{work.source.path}' changed while it was read: start again in a new folder")
+    with table_writer(path, work.header) as write:
+        for table in batches(work.source, work.part.start, work.part.stop):
+            names = needed_columns(model, table.column_names)
+            frame = table.select(names).to_pandas(ignore_metadata=True)
+            # Messages about rows name them by their number in the table.
+            frame.index = pd.RangeIndex(at, at + len(frame))
+            try:
+                columns, answered = calibrate_piece(model, frame)
+            except TableError as error:
+                raise TableError(f"'{work.source.path}': {error}") from error
+            for name, values in columns.items():
+                table = table.append_column(name, pa.array(values, from_pandas=True))
+            write(table)
+            at += len(frame)
+            unanswered += int((~answered).sum())
+    return Finished(work.part.name, at - work.part.start, unanswered, path.stat().st_size)
+
+
+@lru_cache(maxsize=1)
+def _model(run: str, digest: str) -> ProxyCalibrator:
+    """The fit, read once by each worker; it must be the one that the work was planned for."""
+    model = load(run)
+    if run_digest(run) != digest:
+        raise StoreError(f"run folder '{run}' was fitted again meanwhile: start again in a new folder")
+    return model
+
+
+def _is_folder(out: Path, tables: Sequence[str]) -> bool:
+    """Whether `out` is meant as a folder; a file is for one table, and its folder must be there."""
+    if not tables:
+        raise StoreError("no table to calibrate: name CSV or Parquet files")
+    if out.is_dir() or not out.suffix:
+        return True
+    kind_of(out)
+    if len(tables) > 1:
+        raise StoreError(f"{len(tables)} tables do not go into one file '{out}': name a folder with --out")
+    if not out.parent.is_dir():
+        raise StoreError(
+            f"'{out}' cannot be written: the folder '{out.parent}' does not exist; create it first"
+        )
+    return False
+
+
+def _look(tables: Sequence[str], model: ProxyCalibrator, how: _How) -> list[Source]:
+    text = [name for name in (model.roles.id, model.roles.cluster) if name is not None]
+    workers = min(how.jobs, len(tables)) if how.engine == "joblib" else 1
+    found = dict(map_as_done(partial(look_at, text=text), tables, jobs=workers))
+    sources = [found[position] for position in range(len(tables))]
+    for source in sources:
+        refuse_taken(source.columns, f"'{source.path}'")
+    return sources
+
+
+def _facts(todo: Sequence[_Work]) -> dict[str, Any]:
+    """What a folder of parts belongs to: this fit, these tables, cut in this way."""
+    tables = {
+        one.part.table: {
+            "name": Path(one.source.path).name,
+            "rows": one.source.rows,
+            "bytes": one.source.bytes,
+            "sha256": one.source.sha256,
+        }
+        for one in todo
+    }
+    parts = [[one.part.name, one.part.table, one.part.start, one.part.stop] for one in todo]
+    return {"proxycal": __version__, "run": todo[0].digest, "tables": list(tables.values()), "parts": parts}
+
+
+def _verified_rows(todo: Sequence[_Work], done: Sequence[Finished], files: Sequence[Path]) -> int:
+    """The number of rows, which must be the same in the tables, by the workers' count and in the files."""
+    for one, part in zip(todo, done, strict=True):
+        if part.rows != one.part.rows:
+            raise EngineError(
+                f"'{part.name}' got {part.rows} of {one.part.rows} rows of '{one.source.path}': the table "
+                "changed while it was read; delete what was written and start over"
+            )
+    rows = sum(part.rows for part in done)
+    if all(kind_of(path) == "parquet" for path in files):
+        written = sum(pq.read_metadata(path).num_rows for path in files)
+        if written != rows:
+            raise EngineError(f"{written} of {rows} rows were written: delete the files and start over")
+    return rows
+
+
+def _warn(model: ProxyCalibrator, rows: int, unanswered: int) -> None:
+    texts = [model.why_left_alone()]
+    if unanswered:
+        texts.append(
+            f"{counted(unanswered, 'row')} of {rows} had missing values and got no answer (y_cal, p_biased "
+            "and mu are missing): fill the gaps, or fit with missing='impute'"
+        )
+    for text in filter(None, texts):
+        warnings.warn(text, ProxycalWarning, stacklevel=3)
