@@ -16,6 +16,7 @@ import typer
 
 from proxycal import console
 from proxycal.cli_bench import bench
+from proxycal.cli_calibrate import calibrate
 from proxycal.cli_experiment import experiment
 from proxycal.cli_options import (
     Cluster,
@@ -39,7 +40,7 @@ from proxycal.cli_options import (
     Weights,
 )
 from proxycal.cli_trust import power, refute
-from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, TableError, UnavailableError
+from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,35 +169,7 @@ def fit(
         console.say_next(console.shell("proxycal", "calibrate", folder, table, "--out", "calibrated.csv"))
 
 
-@app.command()
-def calibrate(
-    run: Run,
-    table: Table,
-    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")],
-    quiet: Quiet = False,
-    json_output: Json = False,
-) -> None:
-    """Calibrate a table with a fitted run: its columns, then y_cal, interval, p_biased, shift and mu."""
-    import pandas as pd
-
-    from proxycal.files import write_table
-    from proxycal.model import load
-
-    model = load(run)
-    frame = console.read(table, model.roles)
-    with console.working(f"calibrating {len(frame):,} rows", quiet):
-        answer = model.calibrate(frame)
-    taken = [name for name in answer.columns if name in frame.columns]
-    if taken:
-        raise TableError(
-            f"'{table}' already has a column '{taken[0]}', which calibration writes: rename it first"
-        )
-    write_table(pd.concat([frame, answer], axis=1), out)
-    if json_output:
-        console.print_json({"verdict": model.verdict_, "rows": len(frame), "out": str(out)})
-    elif not quiet:
-        done = "calibrated" if model.verdict_ == "bias found" else f"left as reported ({model.verdict_})"
-        console.say(f"{len(frame):,} rows {done}: {out}")
+app.command()(calibrate)
 
 
 @app.command()
