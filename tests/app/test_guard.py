@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from starlette.responses import PlainTextResponse
 
+from app.asgi import http, websocket
 from proxycal.app.guard import Guard, policy_for
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from asgi import http, websocket
 
 HOST = (b"host", b"127.0.0.1:8000")
 ORIGIN = (b"origin", b"http://127.0.0.1:8000")

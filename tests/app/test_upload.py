@@ -1,18 +1,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 from starlette.responses import PlainTextResponse
 
+from app.asgi import http
 from proxycal.app.upload import Door
 from proxycal.app.workspace import Workspaces
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from asgi import http
 
 
 @pytest.fixture

@@ -48,14 +48,14 @@ def serve(port: int, browser: bool) -> None:
     listener = _listen(port)
     port = listener.getsockname()[1]
     address = f"http://{HOST}:{port}"
-    config = uvicorn.Config(
-        build(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE, ws_max_size=2**24
-    )
     console.say(f"the page is at {address}", "stop it with Ctrl-C")
     sys.stdout.flush()
     if browser and _has_screen():
         threading.Timer(1.0, webbrowser.open, [address]).start()
     with contextlib.suppress(KeyboardInterrupt):
+        config = uvicorn.Config(
+            build(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE
+        )
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -66,6 +66,7 @@ def _listen(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # free again at once after a stop
     try:
         listener.bind((HOST, port))
+        listener.listen()  # a browser that comes before the page is ready waits for it
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,89 @@
+"""Steps of a person on the page, for the browser tests."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Seconds: a busy machine is slow, a wrong page is wrong for ever.
+PATIENCE = 240
+
+
+def until(driver, condition, why: str):
+    """Wait for something to become true; the truth is returned."""
+    return WebDriverWait(driver, PATIENCE, ignored_exceptions=(Exception,)).until(lambda _: condition(), why)
+
+
+def text(driver, place: str) -> str:
+    return driver.find_element("css selector", place).text
+
+
+def open_page(driver, address: str) -> None:
+    driver.get(address)
+    until(driver, lambda: driver.execute_script("return door !== null"), "the page is connected")
+
+
+def upload(driver, path: Path) -> None:
+    """Choose a file; what comes of it is for the caller to wait for."""
+    driver.find_element("id", "file").send_keys(str(path))
+
+
+def roles_on(driver) -> dict[str, str]:
+    """Column -> role, as chosen on the page."""
+    rows = driver.find_elements("css selector", ".cols li")
+    return {
+        row.find_element("tag name", "code").text: row.find_element("tag name", "select").get_attribute(
+            "value"
+        )
+        for row in rows
+    }
+
+
+def choose_roles(driver, roles: dict[str, str]) -> None:
+    """Give every column the role it has in `roles`, none to the others."""
+    for row in driver.find_elements("css selector", ".cols li"):
+        wanted = roles.get(row.find_element("tag name", "code").text, "")
+        Select(row.find_element("tag name", "select")).select_by_value(wanted)
+
+
+def choose(driver, field: str, value: str) -> None:
+    """Choose one of the further settings."""
+    driver.execute_script("document.querySelector('.settings').open = true")
+    Select(driver.find_element("id", field)).select_by_value(value)
+
+
+def read(driver, rows: int) -> None:
+    until(driver, lambda: f"{rows:,} rows" in text(driver, "#table_read"), "the table is read")
+    until(driver, lambda: text(driver, "#audit"), "the table is looked over")
+
+
+def answered(driver) -> None:
+    until(driver, lambda: driver.find_elements("css selector", "#picture_shown svg"), "there is an answer")
+
+
+def facts(driver) -> dict[str, str]:
+    found = driver.find_elements("css selector", "#answer .facts div")
+    return {one.find_element("tag name", "dt").text: one.find_element("tag name", "dd").text for one in found}
+
+
+def download(driver, link: str, folder: Path) -> Path:
+    """Follow a link of the answer and wait for the whole file."""
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+    element = driver.find_element("id", link)
+    path = folder / element.get_attribute("download")
+    path.unlink(missing_ok=True)
+    driver.execute_script("arguments[0].click()", element)
+    return arrived(path)
+
+
+def arrived(path: Path) -> Path:
+    for _ in range(PATIENCE * 10):
+        if path.exists():
+            return path
+        time.sleep(0.1)
+    raise AssertionError(f"{path} did not arrive")

@@ -1,0 +1,104 @@
+"""The program on its port: who gets an answer, and how it starts and stops."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from proxycal.cli import main
+
+HANDSHAKE = (
+    "GET /websocket/ HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+def status(port: int, path="/", **headers) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    found = connection.getresponse().status
+    connection.close()
+    return found
+
+
+def shaken(program, host: str, origin: str) -> str:
+    with socket.create_connection(("127.0.0.1", program.port), timeout=60) as line:
+        line.sendall(HANDSHAKE.format(host=host, origin=origin).encode())
+        return line.recv(100).decode("latin-1").split("\r\n")[0]
+
+
+def test_the_page_is_there(program):
+    assert status(program.port) == 200
+    assert status(program.port, "/static/app.js") == 200
+
+
+def test_a_foreign_host_is_refused(program):
+    assert status(program.port, Host="evil.example") == 403
+    assert status(program.port, Host=f"evil.example:{program.port}") == 403
+    assert status(program.port, "/static/app.js", Host="evil.example") == 403
+
+
+def test_a_foreign_origin_is_refused(program):
+    assert status(program.port, Origin="http://evil.example") == 403
+    assert status(program.port, Origin=program.address) == 200
+
+
+def test_a_socket_from_elsewhere_is_refused(program):
+    ours = f"127.0.0.1:{program.port}"
+    assert "101" in shaken(program, ours, program.address)
+    assert "403" in shaken(program, ours, "http://evil.example")
+    assert "403" in shaken(program, "evil.example", program.address)
+
+
+def test_it_listens_on_this_computer_only(program):
+    with open("/proc/net/tcp") as file:
+        lines = [line.split()[1] for line in file if f":{program.port:04X} " in line.split()[1] + " "]
+    assert lines
+    assert {line.split(":")[0] for line in lines} == {"0100007F"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/..%2f..%2fetc/passwd", "/static/..%2f..%2fserve.py", "/session/x/download/y"]
+)
+def test_no_path_leads_out(program, path):
+    assert status(program.port, path) in (400, 404)
+
+
+def test_a_taken_port_is_one_message(program, capsys):
+    assert main(["app", "--port", str(program.port), "--no-open"]) == 2
+    message = capsys.readouterr().err
+    assert f"port {program.port} cannot be used" in message
+    assert "--port" in message
+
+
+def test_an_impossible_port_is_one_message(capsys):
+    assert main(["app", "--port", "99999", "--no-open"]) == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.startswith("proxycal.app.serve")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["app"]) == 2
+    assert "pip install 'proxycal[app]'" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_quietly():
+    running = subprocess.Popen(
+        [sys.executable, "-u", "-m", "proxycal", "app", "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    port = int(running.stdout.readline().rpartition(":")[2])
+    assert status(port) == 200  # it is up
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert errors == ""
