@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from proxycal.bias import designs, exact
+from proxycal.bias.conclude import orient
 from proxycal.bias.designs import Data, candidate_frames, canonical_order
-from proxycal.bias.exact import fit_exact, orient
+from proxycal.bias.exact import fit_exact
 from proxycal.bias.mixture import Rows, Shape, content_mean, posterior
 from proxycal.bias.refits import refit_shifts
 from proxycal.experiments.worlds import draw_world

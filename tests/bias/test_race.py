@@ -63,18 +63,19 @@ def zeros():
 # --- BIC ----------------------------------------------------------------------------------------------------
 
 
-def test_bic_charges_the_log_of_the_weight_per_parameter(draw_rows):
+def test_bic_charges_the_log_of_the_weight_per_parameter(draw_rows, draw_params):
     rows = draw_rows(n=50, levels=2)
-    assert bic(Shape(1), -70.0, rows, 200.0) == pytest.approx(140.0 + (3 + 1) * np.log(200.0))
+    plain, biased = Shape(1), Shape(1, shift=True)
+    assert bic(plain, -70.0, draw_params(plain, rows), 200.0) == pytest.approx(140.0 + 4 * np.log(200.0))
     with_bias = (3 + 1 + 3 + 2) * np.log(200.0)
-    assert bic(Shape(1, shift=True), -70.0, rows, 200.0) == pytest.approx(140.0 + with_bias)
+    assert bic(biased, -70.0, draw_params(biased, rows), 200.0) == pytest.approx(140.0 + with_bias)
 
 
-def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_test(draw_rows):
-    rows = draw_rows(n=50, q=6)
+def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_test(draw_rows, draw_params):
     gated, bare = Shape(1, shift=True), Shape(1, shift=True, gate="constant")
+    params = draw_params(gated, draw_rows(n=50, q=6))
     for n in (500.0, 1e6):
-        price = bic(gated, -70.0, rows, n) - bic(bare, -70.0, rows, n)
+        price = bic(gated, -70.0, params, n) - bic(bare, -70.0, params, n)
         assert price == pytest.approx(chi2.isf(GATE_P, 5))
 
 
@@ -94,7 +95,7 @@ def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
             reached = posterior(e.params, rows, e.shape).loglik.sum()
             # What is reported is the value before the last step, which climbs a little further.
             assert -1e-6 < reached - e.loglik < 0.5
-            assert e.bic == pytest.approx(bic(e.shape, e.loglik, rows, 400.0))
+            assert e.bic == pytest.approx(bic(e.shape, e.loglik, e.params, 400.0))
 
 
 # --- who runs -----------------------------------------------------------------------------------------------

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from proxycal.bias.mixture import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior, unpack
+from proxycal.bias.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.bias.mixture import Maybe
+    from proxycal.bias.sums import Chunked
 
     Array = NDArray[np.float64]
 
@@ -32,8 +33,8 @@ GAP_FLOOR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
-    """Weighted sums over rows that the updates need; sums of chunks add with `+`.
+class Statistics(Summed):
+    """Weighted sums over rows that the updates need.
 
     loglik (B,); S_xx (B,J,p,p), S_xy (B,J,p), S_yy (B,J): moments weighted by P(j), divided by the
     row's own variance factor; mass (B,J): sum of P(j); D_x (B,J,L,p), D_y (B,J,L), D_d (B,J,L,L): the
@@ -57,11 +58,6 @@ class Statistics:
     gap: Maybe = None
     gap_d: Maybe = None
     gap_dd: Maybe = None
-
-    def __add__(self, other: Statistics) -> Statistics:
-        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
-        added: list[Any] = [None if a is None else a + b for a, b in pairs]
-        return Statistics(*added)
 
 
 def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None = None) -> Statistics:
@@ -313,25 +309,41 @@ class Fitted:
     n_steps: int
 
 
-def gap_loglik(chunks: Sequence[Rows]) -> float:
+def gap_loglik(chunks: Chunked) -> float:
     """Log likelihood of y_obs - y_true in validated rows without a bias: noise alone."""
-    if chunks[0].gap is None:
+    seen = add_up(chunks, _gaps)
+    if seen.weight == 0.0:
         return 0.0
-    square = weight = 0.0
-    for rows in chunks:
-        known = np.isfinite(rows.gap)
-        square += float(rows.weights[known] @ rows.gap[known] ** 2)
-        weight += float(rows.weights[known].sum())
-    variance = max(square / max(weight, 1e-300), GAP_FLOOR**2)
-    return -0.5 * (weight * (LOG_2PI + float(np.log(variance))) + square / variance)
+    variance = max(seen.square / seen.weight, GAP_FLOOR**2)
+    return -0.5 * (seen.weight * (LOG_2PI + float(np.log(variance))) + seen.square / variance)
 
 
-def total(params: Params, chunks: Sequence[Rows], shape: Shape) -> Statistics:
+@dataclass(frozen=True, slots=True)
+class _Gaps(Summed):
+    """Sums over validated rows: of (y_obs - y_true)^2, of the weights."""
+
+    square: float
+    weight: float
+
+
+def _gaps(rows: Rows) -> _Gaps:
+    if rows.gap is None:
+        return _Gaps(0.0, 0.0)
+    known = np.isfinite(rows.gap)
+    W = rows.weights[known]
+    return _Gaps(float(W @ rows.gap[known] ** 2), float(W.sum()))
+
+
+def total(params: Params, chunks: Chunked, shape: Shape) -> Statistics:
     """The sums over all chunks."""
-    return reduce(add, (statistics(params, rows, shape) for rows in chunks))
+    return add_up(chunks, partial(_statistics_of, params, shape))
 
 
-def run(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int, tol: float) -> Fitted:
+def _statistics_of(params: Params, shape: Shape, rows: Rows) -> Statistics:
+    return statistics(params, rows, shape)
+
+
+def run(params: Params, chunks: Chunked, rules: Rules, max_steps: int, tol: float) -> Fitted:
     """EM with squared extrapolation (SQUAREM), a safeguard on the likelihood, and models leaving when done.
 
     A model has converged when a whole cycle (two EM steps and the extrapolation) moves its log likelihood
@@ -352,7 +364,9 @@ def run(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int, to
 
     while len(active) and steps < max_steps:
         sub = rules.take(active)
-        mine = [rows.of_models(active) for rows in chunks] if len(active) < params.size else chunks
+        mine = chunks
+        if len(active) < params.size and not isinstance(chunks, Elsewhere):
+            mine = [rows.of_models(active) for rows in chunks]
         theta1, _ = step(theta, sub)
         theta2, value1 = step(theta1, sub)
         r, v = theta1 - theta, theta2 - 2.0 * theta1 + theta

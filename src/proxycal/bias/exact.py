@@ -8,115 +8,45 @@ Units, the direction of the bias and the order of the rows change nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from proxycal.bias.clusters import with_bias, without_bias
-from proxycal.bias.designs import (
-    BASIS_ROWS,
-    Data,
-    Frame,
-    Spec,
-    candidates,
-    canonical_order,
-    pieces,
-    spaced,
-)
-from proxycal.bias.em import Rules, gap_loglik, run, total
+from proxycal.bias.conclude import HOPELESS, conclude
+from proxycal.bias.designs import BASIS_ROWS, Data, Frame, candidates, canonical_order, pieces, spaced
+from proxycal.bias.em import Rules, run
 from proxycal.bias.features import fit_basis
-from proxycal.bias.information import Sandwich, information, newton, sandwich
-from proxycal.bias.mixture import Params, Rows, Shape, content_mean, posterior
+from proxycal.bias.mixture import posterior
+from proxycal.bias.polish import to_maximum, ungated, valued
 from proxycal.bias.race import (
     FLOOR,
     FLOOR_PART,
     MAX_J,
     Entrant,
-    bic,
     choose_features,
     floor_of,
     one_component,
     race,
     race_by_level,
 )
+from proxycal.bias.runners import ExactBias, Runner, Side
 from proxycal.bias.starts import has_spike
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
 RACE_ROWS = 1500
 MAX_LEVELS = 8
-# A model this far (in BIC) behind the other side, or the best of its own, will not catch up any more; one
-# that is FAR behind that after a few steps is left at once, since later steps bring a third of it.
-HOPELESS, BEHIND, FAR = 15.0, 5.0, 30.0
+# A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
+# that, or behind hopeless, after a few steps is left at once, since later steps bring a third of it.
+BEHIND, FAR = 5.0, 30.0
 JUDGE_ROWS = 20_000
 # BIC by which a curve in content has to win to run alone.
 PLAIN_CURVE = 50.0
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """An entrant of the race, the frame it ran in, and the side of the data it saw."""
-
-    frame: Frame
-    entrant: Entrant
-    side: Side
-
-    @property
-    def bic(self) -> float:
-        """BIC with what the side paid for its cluster intercepts."""
-        return self.entrant.bic - 2.0 * self.side.cost
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """The outcome as one side of the race sees it: its own cluster intercepts removed.
-
-    offset (n,), outcome's units, zero without clusters; tau: sd of the intercepts; cost: log likelihood paid.
-    """
-
-    offset: Array
-    tau: float = 0.0
-    cost: float = 0.0
-
-    def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
-        """The rows this side fits."""
-        truth = None if data.truth is None else data.truth - self.offset
-        whole = replace(data, y=data.y - self.offset, truth=truth)
-        return whole if index is None else whole.take(index)
-
-
-@dataclass(frozen=True, slots=True)
-class ExactBias:
-    """The answer of the race, fitted to all rows.
-
-    bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
-    (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
-    sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
-    likelihood left to gain; floor: width floor of its regressions; runners: the whole race, best first;
-    n_race: rows it ran on; offset (n,): each row's cluster intercept, outcome's units, in the caller's order.
-    """
-
-    bias: Spec
-    null: Spec
-    gain: float
-    shift: Array
-    shift_cov: Array
-    gate_cov: Array
-    sigma: float
-    cluster_sd: float
-    share: float
-    converged: bool
-    decrement: float
-    floor: float
-    offset: Array
-    n_race: int
-    runners: tuple[Runner, ...]
 
 
 def fit_exact(
@@ -144,7 +74,9 @@ def fit_exact(
         bias = _finer_noise(bias, runners, data, floor)
     offset = np.empty(n)
     offset[order] = bias.side.offset
-    found = _conclude(data, bias, null, tuple(runners), len(index), floor)
+    codes = None if data.cluster is None else [data.cluster[part] for part in pieces(n)]
+    chunks = bias.frame.chunks(bias.side.of(data))
+    found = conclude(chunks, codes, bias, null, tuple(runners), len(index), floor)
     return replace(found, gain=gain, offset=offset)
 
 
@@ -289,12 +221,8 @@ def _finer_noise(bias: Runner, runners: list[Runner], data: Data, floor: float) 
 
 
 def _ungated(runner: Runner) -> Runner:
-    """The same model with a gate that E does not move, as a start for the polish."""
-    e = runner.entrant
-    gamma = np.zeros_like(e.params.gamma)
-    gamma[:, 0] = e.params.gamma[:, 0]
-    shape = replace(e.shape, gate="constant")
-    return replace(runner, entrant=replace(e, shape=shape, params=replace(e.params, gamma=gamma)))
+    shape, params = ungated(runner.entrant.shape, runner.entrant.params)
+    return replace(runner, entrant=replace(runner.entrant, shape=shape, params=params))
 
 
 def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, bar: float = np.inf) -> Runner:
@@ -304,98 +232,12 @@ def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, ba
     """
     seen = runner.side.of(data, part)
     e, chunks = runner.entrant, runner.frame.chunks(seen)
-    rules = Rules.of([e.shape], chunks[0].X.shape[1], floor_of(e.shape, floor))
-    n = float(seen.weights.sum())
-
-    def result(params: Params, converged: bool) -> Runner:
-        sums = total(params, chunks, e.shape)
-        loglik = float(sums.loglik[0]) + (0.0 if e.shape.shift else gap_loglik(chunks))
-        value = bic(e.shape, loglik, chunks[0], n)
-        return replace(runner, entrant=Entrant(e.shape, params, loglik, value, converged))
-
-    params = e.params
+    rules = Rules.of([e.shape], e.params.beta.shape[2], floor_of(e.shape, floor))
+    n, params = float(seen.weights.sum()), e.params
     for steps, margin in ((15, FAR), (30, 0.0)):
         params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params
-        near = result(params, False)
+        near = valued(e.shape, params, chunks, n)
         if near.bic > bar + margin:
-            return near
-    for steps in (0, 150, 600):
-        if steps:
-            params = run(params, chunks, rules, max_steps=steps, tol=1e-7).params
-        params, converged = newton(params, chunks, rules)
-        if converged:
-            return result(params, True)
-    return result(params, False)
-
-
-def _conclude(
-    data: Data, bias: Runner, null: Runner, runners: tuple[Runner, ...], n_race: int, floor: float
-) -> ExactBias:
-    """Uncertainty and evidence of the winner, in the outcome's units."""
-    chunks = bias.frame.chunks(bias.side.of(data))
-    params = orient(bias.entrant.params, chunks)
-    shape, n = bias.entrant.shape, float(data.weights.sum())
-    codes = None if data.cluster is None else [data.cluster[part] for part in pieces(len(data.y))]
-    rules = Rules.of([shape], chunks[0].X.shape[1], floor_of(shape, floor))
-    robust = sandwich(params, information(params, chunks, shape, codes), rules, n)
-    share, sigma = _share_and_sigma(params, chunks, shape)
-    scale, L = bias.frame.scale, params.a.shape[1]
-    return ExactBias(
-        bias=Spec(shape, bias.frame, params),
-        null=Spec(null.entrant.shape, null.frame, null.entrant.params),
-        gain=null.bic - bias.bic,
-        shift=params.a[0] * scale,
-        shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
-        gate_cov=robust.shift_gate_cov[L:, L:],
-        sigma=sigma * scale,
-        cluster_sd=bias.side.tau,
-        share=share,
-        converged=_converged(bias, null, robust),
-        decrement=robust.decrement,
-        floor=floor_of(shape, floor),
-        offset=bias.side.offset,
-        n_race=n_race,
-        runners=runners,
-    )
-
-
-def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
-    """Whether the comparison is settled: both sides at their maximum, or the bias left hopelessly behind."""
-    settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
-    return null.entrant.converged and (settled or bias.bic > null.bic + HOPELESS)
-
-
-def orient(params: Params, chunks: Sequence[Rows]) -> Params:
-    """Of the two labellings that fit alike, (shift, A) and (-shift, 1-A), the one with the shift upward.
-
-    The content takes up the shift when the labels swap: beta + c with X c = D a, which lies in the span of X.
-    """
-    if params.a is None or params.gamma is None:
-        return params
-    up, p = 0.0, params.beta.shape[2]
-    gram, rhs = np.zeros((p, p)), np.zeros(p)
-    for rows in chunks:
-        moved = rows.weights * (rows.D @ params.a[0])
-        up += float(moved.sum())
-        gram += rows.gram[0]
-        rhs += rows.X.T @ moved
-    if up >= 0.0:
-        return params
-    return replace(params, beta=params.beta + np.linalg.solve(gram, rhs), a=-params.a, gamma=-params.gamma)
-
-
-def _share_and_sigma(params: Params, chunks: Sequence[Rows], shape: Shape) -> tuple[float, float]:
-    """Mean of P(A=1|data), and the sd of y - shift*A around mu(x) in standardised units."""
-    biased = square = weight = 0.0
-    for rows in chunks:
-        post = posterior(params, rows, shape)
-        mu = content_mean(params, rows, post)
-        p, shift = post.p_biased[0], post.shift[0]
-        if rows.gap is not None:
-            # There y is the truth itself.
-            shift = np.where(np.isfinite(rows.gap), 0.0, shift)
-        left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
-        biased += float(rows.weights @ p)
-        square += float(rows.weights @ left)
-        weight += float(rows.weights.sum())
-    return biased / weight, float(np.sqrt(square / weight))
+            return replace(runner, entrant=near)
+    params, converged = to_maximum(params, chunks, rules)
+    return replace(runner, entrant=valued(e.shape, params, chunks, n, converged))

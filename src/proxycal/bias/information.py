@@ -12,6 +12,7 @@ and k_c for the log sd (the component's indicator, and G).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ import numpy as np
 
 from proxycal.bias.em import GAP_FLOOR, Rules, mean_map, penalty
 from proxycal.bias.mixture import RIDGE, Params, Posterior, Rows, Shape, posterior
+from proxycal.bias.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from proxycal.bias.sums import Chunked
 
     Array = NDArray[np.float64]
 
@@ -61,44 +65,52 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Information:
-    """score (m,) sum; hessian (m,m) of the log likelihood; meat (m,m): summed outer products of scores."""
+class Information(Summed):
+    """Sums over rows: loglik; score (m,) and hessian (m,m) of it; meat (m,m): outer products of scores."""
 
-    layout: Layout
+    loglik: float
     score: Array
     hessian: Array
     meat: Array
 
 
+def layout_of(params: Params, shape: Shape) -> Layout:
+    """Where the parameters of a model stand in the vectors of `Information`."""
+    L = 0 if params.a is None else params.a.shape[1]
+    return Layout.of(shape, params.beta.shape[2], params.scale.shape[1], L, params.log_noise is not None)
+
+
 def information(
-    params: Params, chunks: Sequence[Rows], shape: Shape, clusters: Sequence[NDArray[np.intp]] | None = None
+    params: Params, chunks: Chunked, shape: Shape, clusters: Sequence[NDArray[np.intp]] | None = None
 ) -> Information:
     """Sums over all rows for one model (B = 1); with clusters, scores are summed within them first."""
-    rows = chunks[0]
-    p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
-    layout = Layout.of(shape, p, q, L, rows.gap is not None)
-    m = layout.size
-    score, hessian, meat = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
-    by_cluster = None
-    if clusters is not None:
-        by_cluster = np.zeros((max(int(c.max()) for c in clusters) + 1, m))
-    for k, chunk in enumerate(chunks):
-        scores, chunk_hessian = _chunk(params, chunk, shape, layout)
-        weighted = scores * chunk.weights[:, None]
-        score += weighted.sum(axis=0)
+    if clusters is None:
+        return add_up(chunks, partial(_information_of, params, shape))
+    if isinstance(chunks, Elsewhere):
+        raise TypeError("clusters need their rows in memory")
+    layout = layout_of(params, shape)
+    by_cluster = np.zeros((max(int(c.max()) for c in clusters) + 1, layout.size))
+    loglik, hessian = 0.0, np.zeros((layout.size, layout.size))
+    for codes, rows in zip(clusters, chunks, strict=True):
+        post = posterior(params, rows, shape)
+        scores, chunk_hessian = _chunk(params, rows, shape, layout, post)
+        loglik += float(post.loglik[0] @ rows.weights)
         hessian += chunk_hessian
-        if by_cluster is not None and clusters is not None:
-            np.add.at(by_cluster, clusters[k], weighted)
-        else:
-            meat += scores.T @ weighted
-    if by_cluster is not None:
-        meat = by_cluster.T @ by_cluster
-    return Information(layout, score, hessian, meat)
+        np.add.at(by_cluster, codes, scores * rows.weights[:, None])
+    return Information(loglik, by_cluster.sum(axis=0), hessian, by_cluster.T @ by_cluster)
 
 
-def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout) -> tuple[Array, Array]:
-    """Per-row observed scores (n,m) and the summed Hessian (m,m) of one chunk."""
+def _information_of(params: Params, shape: Shape, rows: Rows) -> Information:
     post = posterior(params, rows, shape)
+    scores, hessian = _chunk(params, rows, shape, layout_of(params, shape), post)
+    weighted = scores * rows.weights[:, None]
+    return Information(
+        float(post.loglik[0] @ rows.weights), weighted.sum(axis=0), hessian, scores.T @ weighted
+    )
+
+
+def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout, post: Posterior) -> tuple[Array, Array]:
+    """Per-row observed scores (n,m) and the summed Hessian (m,m) of one chunk."""
     n = len(rows.y)
     W = rows.weights
     scores = np.zeros((n, layout.size))
@@ -213,8 +225,8 @@ class Curvature:
 
 def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     """Score and inverse curvature of one model in its free parameters."""
-    layout, shape = info.layout, rules.shapes[0]
-    p = params.beta.shape[2]
+    shape = rules.shapes[0]
+    layout, p = layout_of(params, shape), params.beta.shape[2]
     tied = mean_map(shape, p)
     keep = np.ones(layout.size, dtype=bool)
     keep[layout.mean] = False
@@ -252,7 +264,7 @@ class Sandwich:
 
 def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandwich:
     """H^-1 M H^-1 in the free parameters, with the usual correction for their number."""
-    layout, at = info.layout, curvature(params, info, rules)
+    layout, at = layout_of(params, rules.shapes[0]), curvature(params, info, rules)
     correction = n / max(n - at.to_full.shape[1], 1.0)
     middle = at.to_full.T @ info.meat @ at.to_full
     cov = at.to_full @ at.inverse @ middle @ at.inverse @ at.to_full.T * correction
@@ -260,37 +272,34 @@ def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandw
     return Sandwich(cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
 
 
-def newton(params: Params, chunks: Sequence[Rows], rules: Rules, max_steps: int = 8) -> tuple[Params, bool]:
-    """A few Newton steps to the maximum next to where EM has come; False where there is none next to it."""
+def newton(params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8) -> tuple[Params, bool]:
+    """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
+
+    One pass over the rows for each step: what a step is judged by is also what the next one is made of.
+    """
     shape = rules.shapes[0]
-    value = _objective(params, chunks, shape)
+    layout = layout_of(params, shape)
+    info = information(params, chunks, shape)
     for _ in range(max_steps):
-        info = information(params, chunks, shape)
         at = curvature(params, info, rules)
         if not at.definite:
             return params, False
         if at.decrement < 1e-10:
             return params, True
+        value = info.loglik - float(penalty(params)[0])
         step = at.to_full @ (at.inverse @ at.score)
         for part in (1.0, 0.5, 0.25):
-            moved = from_vector(
-                to_vector(params, shape, info.layout) + part * step, params, shape, info.layout
-            )
+            moved = from_vector(to_vector(params, shape, layout) + part * step, params, shape, layout)
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
             if moved.log_noise is not None:
                 moved = replace(moved, log_noise=np.maximum(moved.log_noise, np.log(GAP_FLOOR)))
-            reached = _objective(moved, chunks, shape)
-            if reached >= value - 1e-9 * abs(value):
+            info = information(moved, chunks, shape)
+            if info.loglik - float(penalty(moved)[0]) >= value - 1e-9 * abs(value):
                 break
         else:
             return params, False
-        params, value = moved, reached
+        params = moved
     return params, at.decrement < 1e-6
-
-
-def _objective(params: Params, chunks: Sequence[Rows], shape: Shape) -> float:
-    loglik = sum(float(posterior(params, rows, shape).loglik[0] @ rows.weights) for rows in chunks)
-    return loglik - float(penalty(params)[0])
 
 
 def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:

@@ -243,20 +243,21 @@ def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
         loglik = loglik + gap_loglik([rows])
     out = []
     for i, shape in enumerate(owner):
-        value = bic(shape, float(loglik[i]), rows, n)
         one = fitted.params.take(np.array([i]))
+        value = bic(shape, float(loglik[i]), one, n)
         out.append(Entrant(shape, one, float(loglik[i]), value, bool(fitted.converged[i])))
     return out
 
 
-def bic(shape: Shape, loglik: float, rows: Rows, n: float) -> float:
+def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     """-2 loglik + log(n) per free parameter.
 
     A shift without a gate is the gated model with its slopes at zero: a regular, nested pair, for which the
     likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
     environment column, which would deny a plain gate wherever there are many of them.
     """
-    p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
+    p, q = params.beta.shape[2], params.scale.shape[1]
+    L = 0 if params.a is None else params.a.shape[1]
     paid = shape.size(p, q, L) * float(np.log(n))
     if shape.shift and not shape.claims_bias and q > 1:
         paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)

@@ -9,13 +9,13 @@ import numpy as np
 
 from proxycal.bias.em import Rules, run
 from proxycal.bias.mixture import posterior
-from proxycal.bias.race import compete
+from proxycal.bias.race import compete, floor_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.bias.designs import Data, Frame
-    from proxycal.bias.exact import ExactBias
+    from proxycal.bias.runners import ExactBias
 
     Array = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:
     truth = None if data.truth is None else data.truth - found.offset
     spec = found.bias
     at = spec.frame.rows(replace(data, y=data.y - found.offset, truth=truth))
-    rules = Rules.of([spec.shape], at.X.shape[1], found.floor)
+    rules = Rules.of([spec.shape], at.X.shape[1], floor_of(spec.shape, found.floor))
     block = max(1, REFIT_CELLS // (2 * spec.shape.J * len(data.y)))
     out = []
     for start in range(0, len(weights), block):
@@ -53,6 +53,6 @@ def held_out_loglik(
 ) -> float:
     """Mean log likelihood of the test rows under the winner's shape, fitted to the training rows."""
     shape, seen, unseen = found.bias.shape, frame.rows(data.take(train)), frame.rows(data.take(test))
-    fitted = compete([shape], seen, [(p_biased[train], None)], np.inf, found.floor)[0]
+    fitted = compete([shape], seen, [(p_biased[train], None)], np.inf, floor_of(shape, found.floor))[0]
     loglik = posterior(fitted.params, unseen, shape).loglik[0]
     return float(np.average(loglik, weights=unseen.weights))

@@ -23,9 +23,9 @@ from proxycal.methods.fit import Estimate
 
 if TYPE_CHECKING:
     from proxycal.bias.designs import Data, Spec
-    from proxycal.bias.exact import ExactBias, Runner
     from proxycal.bias.mixture import Rows
     from proxycal.bias.moments import MomentsFit
+    from proxycal.bias.runners import ExactBias, Runner
 
 # Below this share of the outcome's remaining variance the proxies say nothing about its content.
 IRRELEVANT = 0.01

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from proxycal.bias.designs import Data, Frame, Spec, canonical_order
-from proxycal.bias.exact import ExactBias, fit_exact
+from proxycal.bias.exact import fit_exact
 from proxycal.bias.features import Basis
 from proxycal.bias.mixture import Params, Rows, Shape, content_mean, posterior
 from proxycal.bias.moments import fit_moments
@@ -33,6 +33,7 @@ from proxycal.methods.parts import controls_from, controls_tensors, match_likely
 from proxycal.neural.packing import pack, unpack
 
 if TYPE_CHECKING:
+    from proxycal.bias.runners import ExactBias
     from proxycal.config import Settings
     from proxycal.content.train import ContentFit
     from proxycal.finding import Finding

@@ -18,7 +18,7 @@ from proxycal.methods.parts import hold_out
 
 if TYPE_CHECKING:
     from proxycal.bias.designs import Data
-    from proxycal.bias.exact import ExactBias
+    from proxycal.bias.runners import ExactBias
     from proxycal.config import Settings
     from proxycal.content.train import ContentFit
 

@@ -16,7 +16,7 @@ from proxycal.bias.clusters import with_bias, without_bias
 from proxycal.bias.designs import candidate_frames, canonical_order, pieces
 from proxycal.bias.em import Rules
 from proxycal.bias.features import fit_basis
-from proxycal.bias.information import Information, information, sandwich
+from proxycal.bias.information import Information, information, layout_of, sandwich
 from proxycal.bias.mixture import content_mean, posterior
 from proxycal.methods.exact import ExactFit, data_of
 
@@ -135,7 +135,8 @@ def _rules(fit: ExactFit, info: Information, p: int) -> Rules:
     """Which widths stood at their floor: those in which the likelihood has a slope left at its maximum."""
     spec = fit.spec
     rules = Rules.of([spec.shape], p, floor=1e-300)
-    widths = np.arange(info.layout.scale.start, info.layout.scale.start + spec.shape.J)
+    first = layout_of(spec.params, spec.shape).scale.start
+    widths = np.arange(first, first + spec.shape.J)
     noise = np.sqrt(np.maximum(np.diag(info.meat)[widths], 1e-300))
     held = -info.score[widths] / noise > HELD
     return replace(rules, floor=np.where(held, np.exp(spec.params.log_sigma), rules.floor))
