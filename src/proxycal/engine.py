@@ -78,12 +78,7 @@ def _by_joblib(
 def _by_dask(
     function: Callable[[Item], Result], items: Sequence[Item], jobs: int, scheduler: str | None
 ) -> Iterator[tuple[int, Result]]:
-    try:
-        import distributed
-    except ImportError as error:
-        raise UnavailableError(
-            "engine='dask' needs Dask: pip install 'proxycal[dask]', or use engine='joblib'"
-        ) from error
+    distributed = _distributed()
     with _client(distributed, jobs, scheduler) as client:
         futures = [
             # pure=False: the same item twice is two pieces of work, as with joblib.
@@ -101,6 +96,23 @@ def _by_dask(
             ) from error
         finally:
             client.cancel(futures)
+
+
+@contextmanager
+def cluster(jobs: int, scheduler: str | None = None) -> Iterator[str]:
+    """The address of a scheduler for several maps: the one given, or that of a local cluster of `jobs`."""
+    with _client(_distributed(), jobs, scheduler) as client:
+        yield str(client.scheduler.address)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise UnavailableError(
+            "engine='dask' needs Dask: pip install 'proxycal[dask]', or use engine='joblib'"
+        ) from error
+    return distributed
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class Evidence:
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
     moves every proxy through content only", gap : between groups of content that E tells apart, in sds
     within; both asked only where no bias leads, and NaN otherwise. content : how splines and z_hat compared,
-    where content is curved.
+    where content is curved. sampled : rows that matching, moments and checks saw, where not all of them.
     """
 
     gain: float
@@ -85,6 +85,7 @@ class Evidence:
     moments: Estimate
     match: Estimate
     content: str = ""
+    sampled: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from proxycal.config import Settings
     from proxycal.content.train import ContentFit
     from proxycal.finding import Finding
+    from proxycal.methods.latent_content import ContentChoice
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
@@ -216,6 +217,21 @@ def _params_from(named: dict[str, np.ndarray]) -> Params:
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
     """Race and fit, then put matching and moments beside the answer."""
+    return answered(find(arrays, settings), arrays, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The race of some rows: its sign, the rows as it saw them, its answer, and how content was chosen."""
+
+    sign: float
+    data: Data
+    bias: ExactBias
+    choice: ContentChoice | None
+
+
+def find(arrays: Arrays, settings: Settings) -> Found:
+    """Race and fit."""
     sign = 1.0 if settings.direction == "over" else -1.0
     data = data_of(arrays, sign)
     _check_effect(settings.effect, arrays)
@@ -230,6 +246,12 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
             found = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
     if settings.interval == "bootstrap":
         found = _bootstrapped(found, data, settings)
+    return Found(sign, data, found, choice)
+
+
+def answered(race: Found, arrays: Arrays, settings: Settings) -> ExactFit:
+    """The answer of a race with matching and moments of its rows beside it."""
+    data, found, choice = race.data, race.bias, race.choice
     rows = found.bias.frame.rows(replace(data, truth=None))
     p_biased = p_of(found.bias, rows, found.cluster_sd)
     controls, match = match_likely(
@@ -245,7 +267,7 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         *_level_estimates(found, arrays, settings.level),
     )
     return ExactFit(
-        sign=sign,
+        sign=race.sign,
         level=settings.level,
         spec=found.bias,
         shift_cov=found.shift_cov,

@@ -223,6 +223,8 @@ def _content(e: Evidence) -> Finding:
         if e.n_race >= e.n
         else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
     )
+    if e.sampled:
+        where += f"; matching, moments and checks saw a sample of {e.sampled}"
     return Finding(
         question="How did content enter?",
         statistic=f"features: {e.features}; shape of the outcome: {e.shape}"

@@ -52,7 +52,7 @@ def plan(sources: Sequence[Source], part_rows: int | None = None, ending: str | 
         raise SettingsError(f"part_rows={part_rows!r}: use a whole number of 1 or more")
     made = []
     for position, source in enumerate(sources):
-        size = _size(source, part_rows)
+        size = part_size(source, part_rows)
         starts = range(0, source.rows, size)
         stem, own = stem_and_ending(source.path)
         for number, start in enumerate(starts):
@@ -63,7 +63,8 @@ def plan(sources: Sequence[Source], part_rows: int | None = None, ending: str | 
     return made
 
 
-def _size(source: Source, part_rows: int | None) -> int:
+def part_size(source: Source, part_rows: int | None = None) -> int:
+    """Rows of a part of a table; the last may have fewer."""
     if source.kind == "csv":
         return source.rows
     if part_rows is not None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Rows in memory at a time, and of a row group that is written.
 BATCH = 65_536
 # Bytes of a column that are read ahead, so that a long row group is not loaded at once.
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 1 << 18
 _NUMBERS = ("int64", "uint64", "float64")
 _ARROW = {name: pa.type_for_alias(name) for name in (*_NUMBERS, "bool", "string")} | {
     "boolean": pa.bool_(),

@@ -1,0 +1,179 @@
+"""A large table as pieces whose sums add up, wherever they are: in memory, in files, on a cluster.
+
+A function goes to every piece, a pandas frame whose index is the number of each row in the table, and makes a
+record that adds; the records are added in the order of the pieces, so that who does the work, and when, does
+not change a digit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from proxycal.engine import ONE_THREAD, Engine, cluster, map_as_done
+from proxycal.errors import TableError
+from proxycal.scale.parts import part_size
+from proxycal.scale.sources import BATCH, Source, batches, look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# A record with `+`.
+R = TypeVar("R")
+
+
+class Pieces(ABC):
+    """The pieces of one table."""
+
+    @abstractmethod
+    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+        """The sum of what the function makes of every piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class FramePieces(Pieces):
+    """A pandas frame in memory, BATCH rows at a time."""
+
+    frame: pd.DataFrame
+
+    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+        """One piece after the other, in this process."""
+        with ONE_THREAD:
+            return reduce(add, map(function, self._pieces()))
+
+    def _pieces(self) -> Iterator[pd.DataFrame]:
+        for start in range(0, len(self.frame), BATCH):
+            yield _numbered(self.frame.iloc[start : start + BATCH], start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Rows start to stop of a file; `first` is the number of its first row in the whole table."""
+
+    source: Source
+    start: int
+    stop: int
+    first: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePieces(Pieces):
+    """Parquet or CSV files that make up one table, read where the work is done."""
+
+    places: tuple[_Place, ...]
+    jobs: int = 1
+    engine: Engine = "joblib"
+    scheduler: str | None = None
+
+    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+        """By the workers of the engine, each reading its own rows."""
+        done = map_as_done(
+            partial(_at_place, function),
+            self.places,
+            jobs=min(self.jobs, len(self.places)),
+            engine=self.engine,
+            scheduler=self.scheduler,
+        )
+        return reduce(add, _in_order(done))
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPieces(Pieces):
+    """The partitions of a Dask data frame, visited where Dask holds or makes them."""
+
+    frame: Any
+    starts: tuple[int, ...]
+
+    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+        """All at once by Dask; a partition that is lost with its worker is made again."""
+        import dask
+
+        work = dask.delayed(partial(_in_partition, function), pure=False)
+        parts = zip(self.frame.to_delayed(), self.starts, strict=True)
+        found = dask.compute(*(work(part, start) for part, start in parts))
+        return reduce(add, (one for one in found if one is not None))
+
+
+@contextmanager
+def file_pieces(
+    paths: Sequence[str],
+    columns: Sequence[str],
+    text: Sequence[str],
+    jobs: int = 1,
+    engine: Engine = "joblib",
+    scheduler: str | None = None,
+) -> Iterator[FilePieces]:
+    """The pieces of files; with engine="dask" and no scheduler, a local cluster lives for the block."""
+    workers = min(jobs, len(paths)) if engine == "joblib" else 1
+    found = dict(map_as_done(partial(look_at, text=text), paths, jobs=workers))
+    places, first = [], 0
+    for source in (found[position] for position in range(len(paths))):
+        absent = [name for name in columns if name not in source.columns]
+        if absent:
+            raise TableError(
+                f"'{source.path}' has no column '{absent[0]}': every file of a table needs all columns that "
+                "have a role"
+            )
+        step = part_size(source)
+        for start in range(0, source.rows, step):
+            stop = min(start + step, source.rows)
+            places.append(_Place(source, start, stop, first + start, tuple(columns)))
+        first += source.rows
+    with cluster(jobs, scheduler) if engine == "dask" else nullcontext(scheduler) as address:
+        yield FilePieces(tuple(places), jobs, engine, address)
+
+
+def partition_pieces(frame: Any, columns: Sequence[str]) -> PartitionPieces:
+    """The pieces of a Dask data frame."""
+    chosen = frame[list(columns)]
+    lengths = chosen.map_partitions(len).compute().tolist()
+    return PartitionPieces(chosen, tuple(sum(lengths[:position]) for position in range(len(lengths))))
+
+
+def is_partitioned(frame: Any) -> bool:
+    """Whether something is a Dask data frame, without loading Dask to find out.
+
+    >>> is_partitioned(pd.DataFrame())
+    False
+    """
+    return type(frame).__module__.startswith("dask.") and hasattr(frame, "to_delayed")
+
+
+def _at_place(function: Callable[[pd.DataFrame], R], place: _Place) -> R:
+    return reduce(add, map(function, _frames(place)))
+
+
+def _frames(place: _Place) -> Iterator[pd.DataFrame]:
+    at = place.first
+    for table in batches(place.source, place.start, place.stop):
+        yield _numbered(table.select(place.columns).to_pandas(ignore_metadata=True), at)
+        at += table.num_rows
+
+
+def _in_partition(function: Callable[[pd.DataFrame], R], frame: pd.DataFrame, start: int) -> R | None:
+    if frame.empty:
+        return None
+    with ONE_THREAD:
+        return function(_numbered(frame, start))
+
+
+def _numbered(frame: pd.DataFrame, start: int) -> pd.DataFrame:
+    return frame.set_axis(pd.RangeIndex(start, start + len(frame)), axis=0)
+
+
+def _in_order(done: Iterator[tuple[int, R]]) -> Iterator[R]:
+    """Results as soon as all before them are there."""
+    waiting: dict[int, R] = {}
+    due = 0
+    for position, result in done:
+        waiting[position] = result
+        while due in waiting:
+            yield waiting.pop(due)
+            due += 1
