@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 ONE_THREAD := OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format types docs bench
+.PHONY: help demo app test test-slow lint format types docs bench
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -22,6 +22,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP) ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
 	@$(BIN)/proxycal demo --out demo
+
+app: $(STAMP) ## the local page: calibrate a table without code; stop it with Ctrl-C
+	@$(BIN)/proxycal app
 
 test: $(STAMP) ## every test but the slow ones
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"

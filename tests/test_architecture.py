@@ -20,7 +20,19 @@ PACKAGE = Path(proxycal.__file__).parent
 ROOMS = ("table", "content", "bias", "effect", "check", "report")
 # What every room may use of the package: errors, the Finding, settings; torch rooms share `neural`.
 COMMON = {"errors", "finding", "config"}
-ORCHESTRATORS = ("model.py", "answers.py", "cli.py", "console.py", "demo.py", "methods/", "experiments/")
+ORCHESTRATORS = (
+    "model.py",
+    "answers.py",
+    "cli.py",
+    "console.py",
+    "demo.py",
+    "methods/",
+    "experiments/",
+    "app/",
+)
+# The page is thin: of the package it knows what any user may call, and the report's words.
+APP_USES = {"app", "config", "console", "demo", "errors", "files", "finding", "model", "report", "table"}
+WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
 NUMERIC = {"numpy", "scipy", "sklearn"}
 TORCH_HOMES = ("content/", "neural/", "bias/vae.py", "experiments/tedvae.py")
@@ -101,6 +113,17 @@ def test_only_orchestrators_see_several_rooms():
     for name in sources():
         if not name.startswith(ORCHESTRATORS):
             assert len(rooms_used(name)) <= 1, f"{name} sees {sorted(rooms_used(name))}"
+
+
+def test_the_page_calls_the_public_api_and_nobody_calls_the_page():
+    for name in sources():
+        used = {dotted.split(".")[1] for dotted in imports(name) if dotted.startswith("proxycal.")}
+        if name.startswith("app/"):
+            assert used - {"audit"} <= APP_USES, f"{name} imports {sorted(used - APP_USES)}"
+            assert not third_party(name) & {"torch", "sklearn", "scipy", "numpy"}, name
+        else:
+            assert not third_party(name) & WEB, name
+            assert name == "cli.py" or "app" not in used, name
 
 
 def test_nothing_is_pickled_and_no_global_seed_is_set():

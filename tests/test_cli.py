@@ -257,7 +257,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
     "args",
     [
         ["bench", "scale", "--quick"],
-        ["app", "--port", "8000"],
     ],
 )
 def test_what_is_not_there_yet_says_what_to_use(args, capsys, here):

@@ -40,9 +40,11 @@ def kept(workspace: Workspace, frame) -> Table:
 
 
 def ended(job):
-    while not job.state().ended:
+    for _ in range(6000):  # a busy machine is slow: five minutes
+        if job.state().ended:
+            return job.state()
         time.sleep(0.05)
-    return job.state()
+    raise AssertionError(f"the job does not end: {job.state()}")
 
 
 def gone(pid: int) -> bool:
@@ -73,23 +75,21 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
     answer = read_answer(job.folder)
     assert answer.sentence == sentence(model.report_data())
     assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
-    assert answer.power == model.power(repetitions=2).reading
     assert {"residual", "power"} <= {one.kind for one in answer.pictures}
-    assert svg_of(job.folder, picture_of(answer, "power")).startswith("<svg")
     assert picture_of(answer, "../../etc/passwd").kind == "residual"
+    for one in answer.pictures:
+        assert svg_of(job.folder, one).startswith("<svg")
+        assert f'id="{one.kind}-' in svg_of(job.folder, one)
     loaded = proxycal.load(job.folder / "run")
     assert loaded.alpha_ == model.alpha_
-    assert answer.power in (job.folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert answer.power == loaded.questions_["power"].reading
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"mu": 1.0}, "already has a column 'mu'"), ({"e_1": None}, "column 'e_1'")],
-)
-def test_a_table_that_cannot_be_fitted_says_why(workspaces, sim, change, message):
+def test_a_column_that_calibration_writes_is_refused_before_the_fit(workspaces, sim):
     workspace = workspaces.open()
-    job = workspace.start(kept(workspace, sim.table.assign(**change)), Request(sim.roles, Settings()))
-    assert message in ended(job).error
+    job = workspace.start(kept(workspace, sim.table.assign(mu=1.0)), Request(sim.roles, Settings()))
+    assert "already has a column 'mu'" in ended(job).error
+    assert job.state().progress.step == 1
 
 
 def test_a_page_that_closes_leaves_no_process_and_no_file(workspaces, sim):

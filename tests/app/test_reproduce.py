@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import openpyxl
@@ -15,6 +13,7 @@ import proxycal
 from proxycal.app.reproduce import Source, python_script, shell_commands
 from proxycal.app.request import Request
 from proxycal.app.tables import excel_to_csv
+from proxycal.cli import main
 from proxycal.config import Settings
 from proxycal.demo import ALPHA, biased_jobs
 from proxycal.files import read_table
@@ -23,18 +22,23 @@ from proxycal.table.roles import Roles
 HOSTILE = 'it\'s "$(touch owned)", `b`; \\'
 
 
-def run(folder: Path, *command: str) -> str:
-    place = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": place}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def commands_of(script: str, folder: Path) -> list[list[str]]:
+    """The arguments that a shell gives to each program of a script; none of them is run."""
+    fakes = folder / "fakes"
+    fakes.mkdir(exist_ok=True)
+    for name in ("proxycal", "python"):
+        (fakes / name).write_text(f"#!/bin/sh\nprintf '%s\\0' {name} \"$@\"\nprintf '\\0'\n")
+        (fakes / name).chmod(0o755)
+    done = subprocess.run(["sh", "-c", script], cwd=folder, env={"PATH": f"{fakes}:/bin:/usr/bin"},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stderr == ""
+    return [line.split("\0") for line in done.stdout.removesuffix("\0\0").split("\0\0")]
 
 
 @pytest.fixture
-def hostile(tmp_path):
+def hostile(tmp_path, monkeypatch):
     """A table whose file and columns have names that a shell, Python and CSV could trip over."""
+    monkeypatch.chdir(tmp_path)
     sim = proxycal.simulate(n=200, d_z=1, d_e=2, n_proxies=2, alpha=4.0, random_state=0)
     table = sim.table.rename(columns={"e_1": HOSTILE, "p_1": "--proxy, 1"})
     table["county"] = [f"0{i % 40}" for i in range(len(table))]
@@ -48,54 +52,53 @@ def hostile(tmp_path):
     return tmp_path, Source(name), Request(roles, settings), model
 
 
-def test_the_script_runs_and_gives_the_same_alpha(hostile):
+def test_the_script_runs_and_gives_the_same_alpha(hostile, capsys):
     folder, source, request, model = hostile
-    (folder / "reproduce.py").write_text(python_script(source, request), encoding="utf-8")
-    printed = run(folder, sys.executable, "reproduce.py")
-    assert f"{model.alpha_!r}" in printed
-    assert model.verdict_ in printed
+    names: dict[str, object] = {}
+    exec(compile(python_script(source, request), "reproduce.py", "exec"), names)
+    assert names["model"].alpha_ == model.alpha_
+    assert f"{model.verdict_} {model.alpha_}" in capsys.readouterr().out
     assert (folder / "report.html").stat().st_size > 1000
     assert "y_cal" in read_table(folder / "calibrated.csv")
-    assert not (folder / "owned").exists()
 
 
-def test_the_commands_run_and_give_the_same_alpha(hostile):
+def test_the_commands_run_and_give_the_same_alpha(hostile, capsys):
     folder, source, request, model = hostile
-    (folder / "reproduce.sh").write_text(shell_commands(source, request), encoding="utf-8")
-    run(folder, "sh", "reproduce.sh")
+    used = commands_of(shell_commands(source, request), folder)
+    assert [arguments[:2] for arguments in used] == [["proxycal", "fit"], ["proxycal", "calibrate"]]
+    for arguments in used:
+        assert main(arguments[1:]) == 0, capsys.readouterr().err
     found = json.loads((folder / "run" / "results.json").read_text(encoding="utf-8"))
     assert found["alpha"] == model.alpha_
     assert "y_cal" in read_table(folder / "calibrated.csv")
-    assert not (folder / "owned").exists()
+    assert not (folder / "owned").exists(), "the shell ran no part of a name"
 
 
-def test_the_example_is_made_again_to_the_last_digit(tmp_path):
+def test_the_example_is_made_again_to_the_last_digit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     sim = biased_jobs()
-    first = shell_commands(Source("jobs.csv", ALPHA), Request(sim.roles, Settings())).split("\nproxycal")[0]
-    run(tmp_path, "sh", "-c", first)
+    request = Request(sim.roles, Settings())
+    first, *_ = commands_of(shell_commands(Source("jobs.csv", ALPHA), request), tmp_path)
+    assert first[:2] == ["python", "-c"]
+    exec(first[2], {})
     assert read_table(tmp_path / "jobs.csv").equals(sim.table)
     names: dict[str, object] = {}
-    script = python_script(Source("again.csv", ALPHA), Request(sim.roles, Settings()))
-    before = os.getcwd()
-    os.chdir(tmp_path)
-    try:
-        exec(script.split("roles = ")[0], names)
-    finally:
-        os.chdir(before)
+    exec(python_script(Source("again.csv", ALPHA), request).split("roles = ")[0], names)
     assert names["table"].equals(sim.table)
 
 
-def test_a_workbook_is_turned_into_the_csv_that_the_page_read(tmp_path):
+def test_a_workbook_is_turned_into_the_csv_that_the_page_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     book = openpyxl.Workbook()
     for row in (["y", "p", "e"], [1.5, 2, "a"], [2.25, 3, "b"]):
         book.active.append(row)
-    book.save(tmp_path / "my book.xlsx")
+    book.save("my book.xlsx")
     request = Request(Roles("y", ["p"], ["e"]), Settings())
-    first, *others = shell_commands(Source("my book.xlsx"), request).split("\nproxycal")
-    assert "'my book.csv'" in others[0]
-    run(tmp_path, "sh", "-c", first)
-    excel_to_csv(tmp_path / "my book.xlsx", tmp_path / "wanted.csv")
-    assert (tmp_path / "my book.csv").read_bytes() == (tmp_path / "wanted.csv").read_bytes()
+    first, second, _ = commands_of(shell_commands(Source("my book.xlsx"), request), tmp_path)
+    assert second[:3] == ["proxycal", "fit", "my book.csv"]
+    exec(first[2], {})
+    excel_to_csv("my book.xlsx", "wanted.csv")
+    assert Path("my book.csv").read_bytes() == Path("wanted.csv").read_bytes()
 
 
 def test_only_what_was_changed_is_written_and_the_direction_always():

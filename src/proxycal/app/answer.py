@@ -10,6 +10,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import escape
+
 from proxycal.files import write_text
 from proxycal.report.summary import between, number, percent, sentence
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from proxycal.report.data import ReportData
 
+REPORT = "run/report.html"
 _FILE, _PICTURES = "answer.json", "pictures"
 
 
@@ -49,8 +52,7 @@ class Answer:
 
 
 def write_answer(data: ReportData, warnings: list[str], folder: Path) -> None:
-    """Write the answer into a job folder."""
-    from proxycal.report.page import svg
+    """Write the answer into a job folder, whose run has its report already."""
     from proxycal.report.pictures import pictures_of
 
     pictures = pictures_of(data)
@@ -69,10 +71,22 @@ def write_answer(data: ReportData, warnings: list[str], folder: Path) -> None:
         findings=len(data.findings),
         power="" if data.power is None else data.power.reading,
     )
+    page = (folder / REPORT).read_text(encoding="utf-8")
     (folder / _PICTURES).mkdir()
-    for one in pictures:
-        write_text(folder / _PICTURES / f"{one.kind}.svg", str(svg(one.kind, data)))
+    for one in answer.pictures:
+        write_text(folder / _PICTURES / f"{one.kind}.svg", drawn_in(page, one))
     write_text(folder / _FILE, json.dumps(asdict(answer)))
+
+
+def drawn_in(page: str, shown: Shown) -> str:
+    """The drawing of a picture in the report: drawn once, and the same in both places.
+
+    >>> drawn_in('<div role="img" aria-label="a &lt; b"><svg>...</svg></div>', Shown("x", "", "a < b", ""))
+    '<svg>...</svg>'
+    """
+    start = page.index("<svg", page.index(f'aria-label="{escape(shown.alt)}"'))
+    end = page.index("</svg>", start)
+    return page[start:end] + "</svg>"
 
 
 def read_answer(folder: Path) -> Answer:

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, PlainTextResponse
 
 import proxycal
 from proxycal.app import views
-from proxycal.app.answer import picture_of, read_answer, svg_of
+from proxycal.app.answer import REPORT, picture_of, read_answer, svg_of
 from proxycal.app.opened import Opened, open_example, open_upload
 from proxycal.app.reproduce import python_script, shell_commands
 from proxycal.app.request import Request, roles_from, settings_from
@@ -315,8 +315,8 @@ def _links(page: Page) -> dict[str, str]:
 
     routes = {
         "table": file(CALIBRATED, keep=True),
-        "report": file("run/report.html", keep=True),
-        "view": file("run/report.html", keep=False),
+        "report": file(REPORT, keep=True),
+        "view": file(REPORT, keep=False),
         "python": text("reproduce.py", _script),
         "shell": text("reproduce.sh", _commands),
     }
