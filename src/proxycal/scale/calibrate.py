@@ -25,7 +25,7 @@ from proxycal.console import progress
 from proxycal.engine import Engine, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import kind_of
-from proxycal.model import ProxyCalibrator, load
+from proxycal.saved import load
 from proxycal.scale.ledger import Finished, abandon, claim, record
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
@@ -36,6 +36,8 @@ from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from proxycal.model import ProxyCalibrator
 
     Name = str | os.PathLike[str]
 

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,6 +59,14 @@ class LargeFit:
     frame: pd.DataFrame
     arrays: Arrays
     n: int
+
+
+def is_long(frame: Any) -> bool:
+    """Whether a frame in memory is fitted in pieces; what is no frame at all is for others to refuse."""
+    try:
+        return len(frame) > LARGE
+    except TypeError:
+        return False
 
 
 def refuse_large(roles: Roles, settings: Settings) -> str:

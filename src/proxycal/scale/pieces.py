@@ -72,6 +72,15 @@ class FilePieces(Pieces):
     engine: Engine = "joblib"
     scheduler: str | None = None
 
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return sum(place.stop - place.start for place in self.places)
+
+    def frame(self) -> pd.DataFrame:
+        """The whole table, in memory."""
+        return pd.concat([frame for place in self.places for frame in _frames(place)])
+
     def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
         """By the workers of the engine, each reading its own rows."""
         done = map_as_done(

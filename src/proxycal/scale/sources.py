@@ -80,6 +80,16 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
     return Source(path=path, kind=kind, bytes=size, sha256=sha256, **facts)
 
 
+def fits_in_memory(path: str, rows: int) -> bool:
+    """Whether a file is read whole: a CSV, a Parquet file of at most so many rows, or what is no table at all."""
+    if not Path(path).is_file() or kind_of(path) == "csv":
+        return True
+    try:
+        return pq.read_metadata(path).num_rows <= rows
+    except (OSError, pa.ArrowException):
+        return True
+
+
 def batches(source: Source, start: int, stop: int) -> Iterator[pa.Table]:
     """The rows from start to stop in their order, BATCH at a time and what is left at the end.
 
