@@ -114,9 +114,13 @@ def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
     assert gone(job.pid)
     assert not job.folder.exists()
     assert table.path.exists()
+    job.folder.mkdir()  # as if it had ended before it was replaced
     other = workspace.start(table, Request(sim.roles, Settings(method="moments")))
     assert other.folder != job.folder
     assert not other.state().ended
+    workspace.keep(other)
+    assert not job.folder.exists()
+    assert other.folder.exists()
 
 
 def test_a_private_folder_is_private(workspaces):

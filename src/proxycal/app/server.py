@@ -253,6 +253,7 @@ def _watch_step(page: Page) -> None:
         if job.request.repetitions == 0:
             page.pace.learn(expected / page.pace.ratio, state.progress.seconds)
         page.finished.set(Finished(job.folder, job.request, opened.source, read_answer(job.folder)))
+        page.workspace.keep(job)
 
 
 def _differs(page: Page, finished: Finished) -> bool:

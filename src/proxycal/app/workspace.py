@@ -55,6 +55,12 @@ class Workspace:
             self.job.cancel()
             self.job = None
 
+    def keep(self, job: Job) -> None:
+        """Delete what earlier jobs wrote: the page shows the answer of this one."""
+        for folder in self.folder.glob("job-*"):
+            if folder != job.folder:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def close(self) -> None:
         """Stop the job and delete everything."""
         self.stop()
