@@ -214,5 +214,5 @@ def _spelled_out(columns: list[_Column]) -> list[Guess]:
         for one in columns
         if not one.number
         and one.levels <= _LEVELS
-        and flags & {str(level).casefold() for level in one.values.unique()}
+        and flags & {str(level).casefold() for level in one.values.unique()} - {one.name.casefold()}
     ]

@@ -280,7 +280,8 @@ def _answer_step(page: Page) -> None:
         found = _need(page.finished())
         script, commands = _script(found), _commands(found)
         chosen = picture_of(found.answer, "").kind
-        return HTML(views.answer(found.answer, links, script, commands, chosen))
+        put_in = found.source.example_alpha
+        return HTML(views.answer(found.answer, links, script, commands, chosen, put_in))
 
     @render.ui
     def picture_shown() -> HTML:

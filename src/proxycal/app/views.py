@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
+from pandas.api.types import is_numeric_dtype
 
 from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
@@ -46,7 +47,20 @@ def table_read(table: Table) -> str:
 def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str) -> str:
     """A role for each column to choose, the guesses chosen; `number` keeps the ids of two tables apart."""
     values = {guess.column: examples(table.frame[guess.column]) for guess in guesses}
-    return _filled("columns", guesses=guesses, values=values, number=number, roles=ROLES, direction=direction)
+    levels = [
+        one.column
+        for one in guesses
+        if one.role == "environment" and not is_numeric_dtype(table.frame[one.column])
+    ]
+    return _filled(
+        "columns",
+        guesses=guesses,
+        values=values,
+        number=number,
+        roles=ROLES,
+        direction=direction,
+        levels=levels,
+    )
 
 
 def role_id(number: int, position: int) -> str:
@@ -68,9 +82,13 @@ def message(text: str, kind: str = "act") -> str:
     return _filled("message", text=text, kind=kind)
 
 
-def answer(found: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str) -> str:
-    """The answer, its pictures to choose from, its downloads and the report."""
-    return _filled("answer", answer=found, links=links, script=script, commands=commands, chosen=chosen)
+def answer(
+    found: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str, put_in: float | None
+) -> str:
+    """The answer, its pictures to choose from, its downloads and the report; `put_in` if a bias was."""
+    return _filled(
+        "answer", answer=found, links=links, script=script, commands=commands, chosen=chosen, put_in=put_in
+    )
 
 
 def picture(shown: Shown, svg: str) -> str:

@@ -45,12 +45,6 @@ const messages = {
   show: ({ step, shown }) => {
     document.querySelectorAll(`[data-needs="${step}"]`).forEach((one) => { one.hidden = !shown; });
   },
-  settings: (values) => {
-    for (const [id, value] of Object.entries(values)) {
-      by(id).value = value;
-      by(id).dispatchEvent(new Event("change", { bubbles: true }));
-    }
-  },
   progress: ({ share, words, active }) => {
     const began = by("running").hidden && active;
     const focused = document.activeElement;
