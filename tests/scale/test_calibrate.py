@@ -151,7 +151,7 @@ def test_one_table_into_one_file(into, n, model, run, tmp_path):
     if into.endswith("parquet"):
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / into), expected, check_exact=True)
     else:
-        written = pd.read_csv(tmp_path / into, dtype={"county": str}, float_precision="round_trip")
+        written = pd.read_csv(tmp_path / into, dtype={"county": str})
         pd.testing.assert_frame_equal(written, expected, check_exact=True)
 
 
@@ -399,30 +399,29 @@ def test_options_are_checked(how, run, tmp_path):
 
 # --- memory ---
 
+# Not ru_maxrss, which begins with the memory of the process that started this one.
 PEAK = """
-import resource, sys
-import pyarrow as pa, pyarrow.parquet as pq
+import sys
 from proxycal.scale.calibrate import calibrate_files
 run, table, out = sys.argv[1:]
 calibrate_files(run, [table], out)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 """
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peaks are read from Linux")
 def test_memory_does_not_grow_with_the_rows(run, tmp_path):
-    """Four times the rows, one part each: the peak in MiB stays where it is."""
+    """Four times the rows, by one process into one file: the peak stays where it is."""
     peaks, table = [], make_table(40_000)
-    for times in (5, 20):
-        path = tmp_path / f"table{times}.parquet"
-        whole = pd.concat([table] * times, ignore_index=True)
-        whole.to_parquet(path, row_group_size=40_000)
-        command = [sys.executable, "-c", PEAK, str(run), str(path), str(tmp_path / f"out{times}.parquet")]
+    for times in (2, 8):
+        path, out = tmp_path / f"table{times}.parquet", tmp_path / f"out{times}.parquet"
+        pd.concat([table] * times, ignore_index=True).to_parquet(path)
+        command = [sys.executable, "-c", PEAK, str(run), str(path), str(out)]
         shown = subprocess.run(command, capture_output=True, text=True, check=True)
-        peaks.append(int(shown.stdout))
-        assert pq.read_metadata(tmp_path / f"out{times}.parquet").num_rows == 40_000 * times
-    table_in_memory = whole.memory_usage(deep=True).sum() / 2**20
-    assert table_in_memory > 100
-    assert peaks[1] - peaks[0] < 0.2 * table_in_memory, peaks
+        peaks.append(int(shown.stdout) / 1024)
+        assert pq.read_metadata(out).num_rows == 40_000 * times
+    # Read, calibrated and written at once, the further 240,000 rows take more than 100 MiB.
+    assert peaks[1] - peaks[0] < 30, peaks
 
 
 # --- the command ---

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from proxycal.scale.sources import Source
 
-# Enough rows that a worker is busy for a second, few enough that a table of a million keeps several busy.
-ROWS = 2 * BATCH
+# Enough rows to keep a worker busy for a second, few enough that a table of a million keeps several busy.
+ROWS = BATCH
 # A table of any size is at most this many parts, and a row group at most so many: a part that begins within a
 # row group has to read over its first rows.
 PARTS, PARTS_OF_GROUP = 64, 8
