@@ -29,6 +29,7 @@ ORCHESTRATORS = (
     "methods/",
     "experiments/",
     "app/",
+    "scale/",
 )
 # The page is thin: of the package it knows what any user may call, and the report's words.
 APP_USES = {"app", "config", "console", "demo", "errors", "files", "finding", "model", "report", "table"}

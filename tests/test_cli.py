@@ -424,7 +424,7 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
     def broken(*_args, **_kwargs):
         raise RuntimeError("the\nsky fell")
 
-    monkeypatch.setattr("proxycal.files.read_table", broken)
+    monkeypatch.setattr("proxycal.model.read_table", broken)
     assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
     out, err = capsys.readouterr()
     assert out == ""

@@ -19,7 +19,6 @@ import sklearn.exceptions
 from sklearn.base import clone
 
 from proxycal import answers, store
-from proxycal import model as model_module
 from proxycal.config import PaperSettings, Settings
 from proxycal.errors import (
     ProxycalError,
@@ -31,8 +30,10 @@ from proxycal.errors import (
     UnavailableError,
 )
 from proxycal.finding import Finding
+from proxycal.methods import fit as fit_module
 from proxycal.methods.fit import Effects, Estimate, Method, Prediction
-from proxycal.model import NotFittedError, ProxyCalibrator, load
+from proxycal.model import NotFittedError, ProxyCalibrator
+from proxycal.saved import load
 from proxycal.table.roles import Roles
 
 
@@ -94,7 +95,7 @@ def toy_method(monkeypatch):
     toy.fit_toy = lambda arrays, settings: ToyFit(float(arrays.y.mean()), verdicts[settings.random_state])
     toy.ToyFit = ToyFit
     monkeypatch.setitem(sys.modules, "toy_method", toy)
-    monkeypatch.setitem(model_module.METHODS, "moments", Method("toy_method", "fit_toy", "ToyFit"))
+    monkeypatch.setitem(fit_module.METHODS, "moments", Method("toy_method", "fit_toy", "ToyFit"))
 
 
 ROLES = Roles(outcome="y", proxies=["p"], environment=["e", "kind"], id="county")
@@ -182,7 +183,7 @@ def test_before_fit_everything_is_one_error_of_both_families(ask):
 
 
 def test_what_is_not_there_yet_says_what_to_use(monkeypatch):
-    monkeypatch.delitem(model_module.METHODS, "moments")
+    monkeypatch.delitem(fit_module.METHODS, "moments")
     with pytest.raises(
         UnavailableError, match=r"method='moments' is not available yet: use .*method='paper'"
     ):

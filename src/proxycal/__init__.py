@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proxycal.finding import Finding as Finding
     from proxycal.model import Calibration as Calibration
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
-    from proxycal.model import load as load
+    from proxycal.saved import load as load
     from proxycal.simulation import inject_bias as inject_bias
     from proxycal.simulation import simulate as simulate
     from proxycal.table.audit import audit as audit
@@ -34,7 +34,7 @@ _HOME = {
     "audit": "proxycal.table.audit",
     "datasets": "proxycal.datasets",
     "inject_bias": "proxycal.simulation",
-    "load": "proxycal.model",
+    "load": "proxycal.saved",
     "simulate": "proxycal.simulation",
     "simulate_disasters": "proxycal.datasets.nation",
 }

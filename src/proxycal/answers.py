@@ -194,9 +194,13 @@ def _outcome(arrays: Arrays) -> np.ndarray:
 def table_findings(df: Any, roles: Roles, encoder: Encoder, method: str) -> list[Finding]:
     """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated.
 
-    An atom is no trouble for the exact method, whose models have one.
+    An atom is no trouble for the exact method, whose models have one. Of a table that was read in pieces
+    `df` is a sample, and what the encoder has counted over all rows goes first.
     """
     troubled = [one for one in audit(df, roles) if not one.ok and (one.topic != "atom" or method != "exact")]
+    if encoder.rows_seen > len(df):
+        counted_over_all = {one.topic for one in encoder.findings}
+        troubled = [one for one in troubled if one.topic not in counted_over_all]
     topics = {one.topic for one in troubled}
     return troubled + [one for one in encoder.findings if one.topic not in topics]
 

@@ -23,6 +23,7 @@ from proxycal.cli_options import (
     Config,
     Direction,
     Effect,
+    EngineName,
     Environment,
     Id,
     Jobs,
@@ -34,8 +35,10 @@ from proxycal.cli_options import (
     Proxies,
     Quiet,
     Run,
+    Scheduler,
     Seed,
     Table,
+    Tables,
     Truth,
     Weights,
 )
@@ -45,6 +48,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning, StoreError, Unavaila
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxycal.engine import Engine
     from proxycal.simulation import Direction as Bias
     from proxycal.simulation import Noise
 
@@ -123,7 +127,7 @@ def check(
 
 @app.command()
 def fit(
-    table: Table,
+    tables: Tables,
     outcome: Outcome = None,
     proxies: Proxies = None,
     environment: Environment = None,
@@ -138,12 +142,14 @@ def fit(
     missing: Missing = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
     config: Config = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Fit a table and write a run folder with report.html."""
+    """Fit a table, in one file or several, and write a run folder with report.html."""
     from proxycal.runfile import read_request
 
     request = read_request(config, {
@@ -155,18 +161,21 @@ def fit(
         raise StoreError("no place for the run given: pass --out with the name of a new folder")
     folder = Path(request.out)
     console.check_writable(folder)
-    frame = console.read(table, request.roles)
-    with console.working(f"fitting {len(frame):,} rows", quiet):
+    with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 
-        model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
+        model = ProxyCalibrator.from_settings(request.roles, request.settings)
+        model.fit_files(
+            tables, jobs=request.settings.n_jobs, engine=cast("Engine", engine), scheduler=scheduler
+        )
         page = console.write_run(model, folder)
     if json_output:
         console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
     elif not quiet:
         console.show(model)
         console.say("", f"report: {page}")
-        console.say_next(console.shell("proxycal", "calibrate", folder, table, "--out", "calibrated.csv"))
+        place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
+        console.say_next(console.shell("proxycal", "calibrate", folder, *tables, "--out", place))
 
 
 app.command()(calibrate)
@@ -181,7 +190,7 @@ def report(
     json_output: Json = False,
 ) -> None:
     """Write report.html again from a saved run, with what was asked of it since."""
-    from proxycal.model import load
+    from proxycal.saved import load
 
     target = out if out is not None else run / "report.html"
     written = [target, target.with_suffix(".pdf")] if pdf and target.suffix.lower() != ".pdf" else [target]

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from proxycal import console
-from proxycal.cli_options import Json, Quiet, Run, Workers
+from proxycal.cli_options import EngineName, Json, Quiet, Run, Scheduler, Tables, Workers
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
-
-Tables = Annotated[
-    list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files.", show_default=False)
-]
 
 
 def calibrate(
@@ -26,8 +22,8 @@ def calibrate(
     ],
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
     jobs: Workers = None,
-    engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:

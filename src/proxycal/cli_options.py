@@ -8,6 +8,11 @@ from typing import Annotated
 import typer
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
+Tables = Annotated[
+    list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files.", show_default=False)
+]
+EngineName = Annotated[str, typer.Option("--engine", help="joblib or dask.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)
 ]

@@ -55,7 +55,7 @@ def refute(
     """Try to break a finished fit: change its rows in one way, fit again, and see what still stands."""
     import joblib
 
-    from proxycal.model import load
+    from proxycal.saved import load
 
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
@@ -137,7 +137,7 @@ def _saved(run: Path, config: Path | None, asked: dict[str, Any]) -> Callable[[]
     if given or config is not None:
         first = given[0] if given else "--config"
         raise SettingsError(f"'{run}' is a run folder and has its roles: leave out {first}, or name a table")
-    from proxycal.model import load
+    from proxycal.saved import load
 
     model = load(run)
     return lambda: model

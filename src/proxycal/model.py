@@ -27,17 +27,21 @@ from proxycal.answers import (
     versions,
 )
 from proxycal.config import PaperSettings, Settings
-from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, StoreError, UnavailableError
-from proxycal.methods.fit import Method
-from proxycal.methods.training import keep, training_from, training_state
-from proxycal.result import Calibration, FittedRows
-from proxycal.store import Run, atomic_file, load_run, save_run, write_text
+from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
+from proxycal.files import read_table
+from proxycal.methods.fit import method_named
+from proxycal.methods.training import keep, training_state
+from proxycal.result import Calibration
+from proxycal.scale.fit import LARGE, fit_large, is_long, refuse_large
+from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
+from proxycal.scale.sources import fits_in_memory
+from proxycal.store import Run, atomic_file, save_run, write_text
 from proxycal.table.audit import audit
 from proxycal.table.encode import Encoder
-from proxycal.table.frames import answer
+from proxycal.table.frames import answer, to_pandas
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
-from proxycal.trust import Power, Refutation, answers_from_dict, answers_to_dict
+from proxycal.trust import Power, Refutation, answers_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,20 +49,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from proxycal.engine import Engine
     from proxycal.finding import Finding
+    from proxycal.methods.fit import FittedMethod
     from proxycal.methods.refute import Fitted, Progress
     from proxycal.report.data import ReportData
+    from proxycal.scale.fit import LargeFit
+    from proxycal.table.encode import Arrays
 
 
 class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
     """Something was asked of a model before `fit`: call fit(table) first."""
-
-
-METHODS = {
-    "exact": Method("proxycal.methods.exact", "fit_exact_method", "ExactFit"),
-    "paper": Method("proxycal.methods.paper", "fit_paper", "PaperFit"),
-    "moments": Method("proxycal.methods.moments", "fit_moments_method", "MomentsMethod"),
-}
 
 
 class ProxyCalibrator(BaseEstimator):
@@ -120,16 +121,57 @@ class ProxyCalibrator(BaseEstimator):
         return cls(roles, **{one.name: getattr(settings, one.name) for one in fields(settings)})
 
     def fit(self, df: Any) -> Self:
-        """Fit a pandas or polars frame; every value that is not allowed is named here."""
-        if not isinstance(self.roles, Roles):
-            raise RolesError(
-                f"roles must be a proxycal.Roles, not {type(self.roles).__name__}: declare the columns"
-            )
+        """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
+
+        A Dask frame, and any with more than 200,000 rows, goes through the exact method in pieces: a sample
+        chooses the models, all rows fit them.
+        """
         settings = self._settings()
-        method = _method(settings.method)
+        method = method_named(settings.method)
+        if is_partitioned(df):
+            pieces = partition_pieces(df, self.roles.columns)
+            return self._keep_large(fit_large(pieces, self.roles, settings))
+        if is_long(df) and not refuse_large(self.roles, settings):
+            frame = to_pandas(df, self.roles.columns)
+            return self._keep_large(fit_large(FramePieces(frame), self.roles, settings), frame)
         encoder = Encoder.fit(df, self.roles, settings.missing)  # type: ignore[arg-type]
         arrays = encoder.transform(df)
         fitted = method.fit_function()(arrays, settings)
+        return self._keep(df, encoder, arrays, fitted, row_labels(df, self.roles), arrays.n)
+
+    def fit_files(
+        self,
+        tables: Sequence[str | os.PathLike[str]],
+        *,
+        jobs: int = 1,
+        engine: Engine = "joblib",
+        scheduler: str | None = None,
+    ) -> Self:
+        """Fit one table that is spread over CSV or Parquet files, which may be larger than memory.
+
+        jobs, engine, scheduler : who reads and adds up, as in `calibrate_files`; the answer does not depend
+        on it. Up to 200,000 rows, and for a single CSV, this is `fit` of the whole table.
+        """
+        settings = self._settings()
+        text = [name for name in (self.roles.id, self.roles.cluster) if name is not None]
+        names = [os.fspath(one) for one in tables]
+        if len(names) == 1 and fits_in_memory(names[0], LARGE):
+            return self.fit(read_table(names[0], text))
+        with file_pieces(names, self.roles.columns, text, jobs, engine, scheduler) as pieces:
+            if pieces.rows <= LARGE:
+                return self.fit(pieces.frame())
+            return self._keep_large(fit_large(pieces, self.roles, settings))
+
+    def _keep_large(self, large: LargeFit, table: pd.DataFrame | None = None) -> Self:
+        """Keep a fit of many rows; the sample stands for them, under the labels of the table if given."""
+        named = large.frame if table is None else table.iloc[large.frame.index]
+        labels = row_labels(named, self.roles)
+        return self._keep(large.frame, large.encoder, large.arrays, large.fit, labels, large.n)
+
+    def _keep(
+        self, df: Any, encoder: Encoder, arrays: Arrays, fitted: FittedMethod, labels: np.ndarray, n: int
+    ) -> Self:
+        settings = self._settings()
         result = Calibration(
             estimate=fitted.estimate,
             estimates=fitted.estimates,
@@ -138,13 +180,13 @@ class ProxyCalibrator(BaseEstimator):
             findings=(*table_findings(df, self.roles, encoder, settings.method), *fitted.findings),
             settings=settings,
             roles=self.roles,
-            n=arrays.n,
+            n=n,
             versions=versions(),
         )
         rows = rows_shown(df, arrays, encoder, fitted, result)
         # Only now, all at once: a fit that fails leaves an earlier one as it was.
         self.encoder_, self.fit_, self.result_, self.rows_ = encoder, fitted, result, rows
-        self.labels_ = row_labels(df, self.roles)[arrays.kept]
+        self.labels_ = labels[arrays.kept]
         self.training_ = keep(arrays, settings.random_state)
         self.questions_: dict[str, Refutation | Power] = {}
         return self
@@ -324,11 +366,8 @@ class ProxyCalibrator(BaseEstimator):
         return hasattr(self, "result_")
 
     def _repr_html_(self) -> str:
-        return (
-            self.result_._repr_html_()
-            if self.__sklearn_is_fitted__()
-            else f"<pre>{self!r} (not fitted)</pre>"
-        )
+        fitted = self.__sklearn_is_fitted__()
+        return self.result_._repr_html_() if fitted else f"<pre>{self!r} (not fitted)</pre>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -344,9 +383,13 @@ class ProxyCalibrator(BaseEstimator):
 
         found = self._fitted()
         settings = replace(found.settings, n_jobs=self.n_jobs)
-        return Fitted.of(self.training_, settings, _method(settings.method), self.fit_, found.n)
+        return Fitted.of(self.training_, settings, method_named(settings.method), self.fit_, found.n)
 
     def _settings(self) -> Settings:
+        if not isinstance(self.roles, Roles):
+            raise RolesError(
+                f"roles must be a proxycal.Roles, not {type(self.roles).__name__}: declare the columns"
+            )
         return Settings(
             method=self.method,
             direction=self.direction,
@@ -362,36 +405,3 @@ class ProxyCalibrator(BaseEstimator):
     def _warn_of_gaps(self, df: Any, kept: np.ndarray, what: str) -> None:
         if not kept.all():
             warnings.warn(gaps_text(df, kept, what), ProxycalWarning, stacklevel=3)
-
-
-def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
-    """Read a run folder written by `ProxyCalibrator.save` or `proxycal fit`.
-
-    Nothing in the folder is executed; a damaged or newer one is one StoreError.
-    """
-    run = load_run(folder)
-    try:
-        settings, roles = Settings.from_toml(run.config), Roles.from_dict(run.roles)
-        model = ProxyCalibrator.from_settings(roles, settings)
-        model.encoder_ = Encoder.from_dict(run.encoder)
-        model.fit_ = _method(settings.method).fitted_class().from_state(run.results["fit"], run.tensors)
-        model.labels_ = run.labels
-        model.training_ = training_from(run.results["training"], run.tensors)
-        model.rows_ = FittedRows.from_frame(run.rows)
-        model.result_ = Calibration.from_dict(run.results, settings, roles, run.versions)
-        model.questions_ = answers_from_dict(run.questions)
-    except UnavailableError:
-        raise
-    except (ProxycalError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise StoreError(
-            f"run folder '{folder}' does not hold together ({type(error).__name__}: {error}); "
-            "restore it from a copy or run `proxycal fit` again"
-        ) from error
-    return model
-
-
-def _method(name: str) -> Method:
-    if name not in METHODS:
-        known = " or ".join(f"method='{one}'" for one in METHODS)
-        raise UnavailableError(f"method='{name}' is not available yet: use {known}")
-    return METHODS[name]

@@ -11,6 +11,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from proxycal.errors import UnavailableError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -165,3 +167,18 @@ class Method:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+METHODS = {
+    "exact": Method("proxycal.methods.exact", "fit_exact_method", "ExactFit"),
+    "paper": Method("proxycal.methods.paper", "fit_paper", "PaperFit"),
+    "moments": Method("proxycal.methods.moments", "fit_moments_method", "MomentsMethod"),
+}
+
+
+def method_named(name: str) -> Method:
+    """Where a method lives; it is loaded only when it is used."""
+    if name not in METHODS:
+        known = " or ".join(f"method='{one}'" for one in METHODS)
+        raise UnavailableError(f"method='{name}' is not available yet: use {known}")
+    return METHODS[name]

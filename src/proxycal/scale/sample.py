@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from proxycal.table.require import read_table, refuse_infinite
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -67,6 +69,9 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
     [2, 1]
     """
     measured = [roles.outcome, *roles.proxies, *roles.environment]
+    if any(np.isinf(frame[name].to_numpy(float)).any() for name in measured if _is_number(frame[name])):
+        # Said here, where a row still has its number in the table.
+        refuse_infinite(read_table(frame, measured))
     missing = frame[measured].isna()
     complete = ~missing.any(axis=1).to_numpy()
     weights = np.ones(len(frame)) if roles.weights is None else frame[roles.weights].to_numpy(float)

@@ -81,7 +81,7 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
 
 
 def fits_in_memory(path: str, rows: int) -> bool:
-    """Whether a file is read whole: a CSV, a Parquet file of at most so many rows, or what is no table at all."""
+    """Whether a file is read whole: a CSV, Parquet of at most so many rows, or what is no table at all."""
     if not Path(path).is_file() or kind_of(path) == "csv":
         return True
     try:

@@ -1,0 +1,244 @@
+"""A table fitted in pieces: the same answer in memory, from files and on Dask, and as an ordinary fit."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import proxycal.model as model_module
+import proxycal.scale.fit as fit_module
+import proxycal.scale.pieces as pieces_module
+import proxycal.scale.sources as sources_module
+from proxycal import ProxyCalibrator, Roles, load, simulate
+from proxycal.errors import SettingsError, TableError
+from proxycal.experiments.worlds import draw_world
+
+distributed = pytest.importorskip("distributed")
+dask_frame = pytest.importorskip("dask.dataframe")
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch):
+    for module in (fit_module, model_module):
+        monkeypatch.setattr(module, "LARGE", 100)
+
+
+@pytest.fixture
+def short_batches(monkeypatch):
+    """In this process only: workers of their own read as many rows at a time as ever."""
+    for module in (pieces_module, sources_module):
+        monkeypatch.setattr(module, "BATCH", 256)
+
+
+@pytest.fixture
+def ordinary(monkeypatch):
+    """`ordinary(model, table)` fits as if the table were small."""
+
+    def fit(model, table):
+        with monkeypatch.context() as patch:
+            patch.setattr(fit_module, "LARGE", 10**9)
+            return model.fit(table)
+
+    return fit
+
+
+@pytest.fixture(scope="module")
+def world():
+    return draw_world("gaussian", 1500, 3.0, seed=4)
+
+
+def files_of(table, folder, parts=3):
+    paths = []
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), parts)):
+        paths.append(folder / f"part-{number}.parquet")
+        table.iloc[rows].to_parquet(paths[-1], row_group_size=200)
+    return paths
+
+
+def same(one, other, rtol=1e-8):
+    assert one.verdict_ == other.verdict_
+    for name in ("alpha_", "alpha_se_", "share_biased_"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=rtol)
+    np.testing.assert_allclose(one.fit_.evidence.gain, other.fit_.evidence.gain, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("short_batches")
+def test_memory_files_and_partitions_agree_and_are_the_ordinary_fit(world, tmp_path, ordinary):
+    table = world.table()
+    model = ProxyCalibrator(world.roles).fit(table)
+    assert model.result_.n == 1500
+    assert model.fit_.evidence.sampled == 1500
+    same(model, ordinary(ProxyCalibrator(world.roles), table))
+    same(ProxyCalibrator(world.roles).fit_files(files_of(table, tmp_path)), model)
+    same(ProxyCalibrator(world.roles).fit(dask_frame.from_pandas(table, npartitions=4)), model)
+
+
+def test_jobs_and_engines_change_no_digit(world, tmp_path):
+    paths = files_of(world.table(), tmp_path)
+    alone = ProxyCalibrator(world.roles).fit_files(paths)
+    for how in ({"jobs": 2}, {"jobs": 2, "engine": "dask"}):
+        other = ProxyCalibrator(world.roles).fit_files(paths, **how)
+        assert (other.alpha_, other.alpha_se_, other.share_biased_) == (
+            alone.alpha_,
+            alone.alpha_se_,
+            alone.share_biased_,
+        )
+
+
+def test_the_order_of_rows_changes_nothing(world):
+    table = world.table()
+    one = ProxyCalibrator(world.roles).fit(table)
+    other = ProxyCalibrator(world.roles).fit(table.sample(frac=1.0, random_state=3))
+    same(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "zero-inflated", "alpha by level"])
+def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_batches):
+    monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
+    world = draw_world(kind, 2500, 3.0 if kind != "alpha by level" else 1.5, seed=6)
+    model = ProxyCalibrator(world.roles).fit(world.table())
+    assert 900 <= model.fit_.evidence.sampled < 1000
+    assert model.result_.n == 2500
+    whole = ordinary(ProxyCalibrator(world.roles), world.table())
+    assert model.verdict_ == whole.verdict_ == "bias found"
+    # Another shape may win on fewer rows; the size is that of all rows all the same.
+    assert abs(model.alpha_ - whole.alpha_) < 0.5 * whole.alpha_se_
+    assert model.alpha_se_ == pytest.approx(whole.alpha_se_, rel=0.2)
+    assert any("a sample of 9" in one.reading for one in model.findings_)
+
+
+def test_without_a_bias_all_rows_decide(monkeypatch):
+    monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
+    world = draw_world("exponential", 2500, 0.0, seed=8)
+    assert ProxyCalibrator(world.roles).fit(world.table()).verdict_ == "no bias found"
+
+
+def test_whole_weights_are_repeated_rows(world):
+    table = world.table().iloc[:800]
+    times = np.random.default_rng(1).integers(1, 4, size=800)
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
+    weighted = ProxyCalibrator(roles).fit(table.assign(w=times))
+    repeated = ProxyCalibrator(world.roles).fit(table.iloc[np.repeat(np.arange(800), times)])
+    same(weighted, repeated)
+    assert repeated.result_.n == times.sum()
+
+
+def test_the_unit_of_other_weights_changes_nothing(world):
+    table = world.table().iloc[:800]
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=800)
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
+    one = ProxyCalibrator(roles).fit(table.assign(w=weights))
+    other = ProxyCalibrator(roles).fit(table.assign(w=1000.0 * weights))
+    same(one, other)
+
+
+def test_validated_rows_are_used(world, ordinary):
+    table = world.table()
+    table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
+    model = ProxyCalibrator(roles).fit(table)
+    same(model, ordinary(ProxyCalibrator(roles), table), rtol=1e-6)
+    assert model.alpha_se_ < ProxyCalibrator(world.roles).fit(table).alpha_se_
+
+
+def test_a_level_that_few_rows_have_is_known(monkeypatch):
+    monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 300)
+    sim = simulate(n=1200, alpha=5.0, random_state=0)
+    table = sim.table.assign(region=np.where(np.arange(1200) == 1111, "islet", "main"))
+    roles = Roles(sim.roles.outcome, sim.roles.proxies, [*sim.roles.environment, "region"])
+    model = ProxyCalibrator(roles).fit(table)
+    assert len(model.calibrate(table)) == 1200
+
+
+def test_missing_values_are_counted_over_the_whole_table(world, tmp_path, monkeypatch):
+    table = world.table()
+    table.loc[[7, 1400], "p_1"] = np.nan
+    paths = files_of(table, tmp_path)
+    monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 1400)
+    with pytest.raises(TableError, match="'p_1' holds 2 missing values: pass missing='drop'"):
+        ProxyCalibrator(world.roles).fit_files(paths)
+    dropped = ProxyCalibrator(world.roles, missing="drop").fit_files(paths)
+    assert dropped.result_.n == 1498
+    assert any("2 of 1500 rows dropped" in one.statistic for one in dropped.findings_)
+    # The sample is another one, and the units of the gate's ridge with it.
+    same(dropped, ProxyCalibrator(world.roles).fit(table.dropna()), rtol=1e-6)
+    assert ProxyCalibrator(world.roles, missing="impute").fit_files(paths).result_.n == 1500
+    table.loc[3, "y"] = np.nan
+    with pytest.raises(TableError, match="never imputed"):
+        ProxyCalibrator(world.roles, missing="impute").fit(table)
+
+
+def test_what_cannot_be_fitted_in_pieces_is_refused_by_name(world, tmp_path):
+    paths = files_of(world.table().assign(c=1), tmp_path)
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, cluster="c")
+    for model, what in (
+        (ProxyCalibrator(world.roles, method="moments"), "method='moments'"),
+        (ProxyCalibrator(world.roles, interval="bootstrap"), "interval='bootstrap'"),
+        (ProxyCalibrator(roles), "clusters"),
+    ):
+        with pytest.raises(SettingsError, match=what):
+            model.fit_files(paths)
+
+
+def test_a_file_without_a_column_is_named(world, tmp_path):
+    paths = files_of(world.table(), tmp_path)
+    world.table().drop(columns="p_2").to_parquet(paths[1])
+    with pytest.raises(TableError, match=r"part-1\.parquet' has no column 'p_2'"):
+        ProxyCalibrator(world.roles).fit_files(paths)
+
+
+@pytest.mark.usefixtures("short_batches")
+def test_a_wrong_value_is_named_by_its_row_in_the_table(world, tmp_path):
+    table = world.table()
+    table.loc[1234, "p_3"] = np.inf
+    with pytest.raises(TableError, match=r"'p_3' holds 1 infinite value, at row \d+ \(index 1234\)"):
+        ProxyCalibrator(world.roles).fit_files(files_of(table, tmp_path))
+
+
+def test_few_rows_in_several_files_are_an_ordinary_fit(world, tmp_path, monkeypatch):
+    for module in (fit_module, model_module):
+        monkeypatch.setattr(module, "LARGE", 10**6)
+    model = ProxyCalibrator(world.roles).fit_files(files_of(world.table(), tmp_path))
+    whole = ProxyCalibrator(world.roles).fit(world.table())
+    assert model.alpha_ == whole.alpha_
+    assert model.fit_.evidence.sampled == 0
+
+
+def test_it_is_saved_reported_and_questioned_like_any_other(world, tmp_path):
+    table = world.table()
+    table.index = [f"row {i}" for i in range(len(table))]
+    model = ProxyCalibrator(world.roles).fit(table)
+    model.save(tmp_path / "run")
+    again = load(tmp_path / "run")
+    pd.testing.assert_frame_equal(again.calibrate(table), model.calibrate(table))
+    matched = model.effects(table.iloc[:5])["matched"].str.split("; ").explode()
+    assert matched.str.startswith("row ").all()
+    model.report(tmp_path / "page.html")
+    assert "1,500" in (tmp_path / "page.html").read_text()
+    assert model.check()
+
+
+def kill_once(frame, function, marker):
+    """`function` of the rows, in a worker that dies the first time."""
+    if not os.path.exists(marker):
+        open(marker, "w").close()
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return function(frame)
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_no_digit(world, tmp_path, monkeypatch):
+    paths = files_of(world.table(), tmp_path)
+    alone = ProxyCalibrator(world.roles).fit_files(paths)
+    marker, sums = str(tmp_path / "died"), fit_module._sums
+
+    def dying(how, features, function, frame):
+        return kill_once(frame, lambda rows: sums(how, features, function, rows), marker)
+
+    monkeypatch.setattr(fit_module, "_sums", dying)
+    other = ProxyCalibrator(world.roles).fit_files(paths, jobs=2, engine="dask")
+    assert os.path.exists(marker)
+    assert (other.alpha_, other.alpha_se_) == (alone.alpha_, alone.alpha_se_)
