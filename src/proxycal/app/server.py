@@ -21,7 +21,7 @@ from proxycal.app.opened import Opened, open_example, open_upload
 from proxycal.app.reproduce import python_script, shell_commands
 from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
-from proxycal.app.worker import CALIBRATED
+from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def _first_step(page: Page) -> None:
     async def opening(path: Path, name: str | None) -> Opened:
         page.tables += 1
         if name is None:
-            return await asyncio.to_thread(open_example, page.tables, path)
-        return await asyncio.to_thread(open_upload, page.tables, path, name)
+            return await _in_thread(open_example, page.tables, path)
+        return await _in_thread(open_upload, page.tables, path, name)
 
     @reactive.effect
     async def _greet() -> None:
@@ -167,7 +167,7 @@ def _audit_step(page: Page) -> None:
 
     @reactive.extended_task
     async def auditing(frame: Any, roles: Roles) -> list[Finding]:
-        return await asyncio.to_thread(proxycal.audit, frame, roles)
+        return await _in_thread(proxycal.audit, frame, roles)
 
     @reactive.effect
     def _ask() -> None:
@@ -199,6 +199,8 @@ def _run_step(page: Page) -> None:
             page.running.set(workspace.start(opened.table, page.request(repetitions)))
         except ProxycalError as error:
             page.said.set(str(error))
+        except OSError as error:
+            page.said.set(f"the run could not be started ({error.strerror}): free some memory or disk space")
 
     @reactive.effect
     @reactive.event(input.run)
@@ -341,6 +343,16 @@ def _always(page: Page, *outputs: Any) -> None:
     """Fill these outputs even while their step is hidden: it is shown when they are there."""
     for one in outputs:
         page.session.output(suspend_when_hidden=False)(one)
+
+
+async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    """Do something long beside the event loop; what goes wrong there is a message, not the end of the page."""
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except ProxycalError:
+        raise
+    except Exception as error:
+        raise ProxycalError(defect(error)) from error
 
 
 def _need(value: T | None) -> T:

@@ -45,10 +45,14 @@ def main(folder: Path) -> int:
         tell({"error": str(error)})
         return 2
     except Exception as error:
-        words = f"unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data"
-        tell({"error": words})
+        tell({"error": defect(error)})
         raise
     return 0
+
+
+def defect(error: Exception) -> str:
+    """What to say of an error that nobody should ever see."""
+    return f"unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data"
 
 
 def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
