@@ -346,7 +346,7 @@ def _always(page: Page, *outputs: Any) -> None:
 
 
 async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
-    """Do something long beside the event loop; what goes wrong there is a message, not the end of the page."""
+    """Do something long beside the event loop; what goes wrong there is a message, never the page's end."""
     try:
         return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
