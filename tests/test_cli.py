@@ -253,18 +253,6 @@ def test_a_damaged_run_folder(name, capsys, here, fitted):
     assert name in message
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["bench", "scale", "--quick"],
-    ],
-)
-def test_what_is_not_there_yet_says_what_to_use(args, capsys, here):
-    message = refused(capsys, here, args)
-    assert "not available yet" in message
-    assert "`" in message or "proxycal." in message or "browser" in message
-
-
 # --- what works ---
 
 

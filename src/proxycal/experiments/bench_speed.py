@@ -15,7 +15,7 @@ import tempfile
 import time
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,10 @@ from proxycal.model import ProxyCalibrator
 from proxycal.simulation import Simulation, simulate
 from proxycal.table.encode import Encoder
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 ALPHA = 1.0
 # Rows of a synthetic cell, and what batched over looped folds are to reach.
 FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
@@ -48,26 +52,31 @@ def page(quick: bool) -> Page:
         *_growth(large // 10, large),
         *(_folds(rows, reach) for rows, reach in FOLDS[: 1 if quick else None]),
     ]
-    made = pd.DataFrame(rows)
+    return ratios("Speed", rows)
+
+
+def ratios(title: str, rows: list[dict[str, Any]]) -> Page:
+    """The page of rows made by `row`."""
     shown = [
         {
-            "what": row["what"],
-            "ours": f"{number(row['ours'], 3)} s"
-            if row["unit"] == "s"
-            else f"{row['ours']:.3g} {row['unit']}",
-            "other": row["other_text"],
-            "ratio": number(row["ratio"], 3),
-            "to reach": row["to_reach"],
-            "note": row["note"],
+            "what": one["what"],
+            "ours": f"{number(one['ours'], 3)} s"
+            if one["unit"] == "s"
+            else f"{one['ours']:.3g} {one['unit']}",
+            "other": one["other_text"],
+            "ratio": number(one["ratio"], 3),
+            "to reach": one["to_reach"],
+            "note": one["note"],
         }
-        for row in rows
+        for one in rows
     ]
-    return Page("Speed", (Part("Ratios within one run", shown),), made)
+    return Page(title, (Part("Ratios within one run", shown),), pd.DataFrame(rows))
 
 
-def _row(
+def row(
     what: str, ours: float, other: float, to_reach: str, note: str = "", unit: str = "s"
 ) -> dict[str, Any]:
+    """One ratio, ours over other."""
     return {
         "what": what,
         "ours": ours,
@@ -80,7 +89,8 @@ def _row(
     }
 
 
-def _cpu(call: Any) -> tuple[float, Any]:
+def cpu(call: Callable[[], T]) -> tuple[float, T]:
+    """CPU seconds of a call on one thread, and what it gave."""
     with threadpool_limits(1):
         start = time.process_time()
         made = call()
@@ -93,10 +103,10 @@ def _sample(n: int, seed: int) -> Simulation:
 
 def _against_paper(n: int) -> dict[str, Any]:
     sim = _sample(n, 0)
-    exact, _ = _cpu(lambda: ProxyCalibrator(sim.roles).fit(sim.table))
-    paper, _ = _cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
+    exact, _ = cpu(lambda: ProxyCalibrator(sim.roles).fit(sim.table))
+    paper, _ = cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
     what = f"exact fit, whole race and interval, n = {n:,}, against one paper fit"
-    return _row(what, exact, paper, "<= 0.1")
+    return row(what, exact, paper, "<= 0.1")
 
 
 def _folds(n: int, to_reach: str) -> dict[str, Any]:
@@ -104,11 +114,11 @@ def _folds(n: int, to_reach: str) -> dict[str, Any]:
     cell = next(cell for cell in studies.synthetic(False, ["paper"]).cells if cell.settings["n"] == n)
     folds = make_folds(studies.draw(cell.settings), N_FOLDS, int(cell.settings["seed"]))
     settings = studies.paper_settings(cell.settings)
-    batched, together = _cpu(lambda: paper_answers(folds, settings))
-    looped, apart = _cpu(lambda: paper_answers(folds, settings, batched=False))
+    batched, together = cpu(lambda: paper_answers(folds, settings))
+    looped, apart = cpu(lambda: paper_answers(folds, settings, batched=False))
     difference = max(abs(a.alpha - b.alpha) for a, b in zip(together, apart, strict=True))
     note = f"largest difference of alpha between the two: {difference:.2g}"
-    return _row(f"{N_FOLDS} folds of the paper's method, n = {n:,}, as one batched model, against a loop",
+    return row(f"{N_FOLDS} folds of the paper's method, n = {n:,}, as one batched model, against a loop",
                 batched, looped, to_reach, note)  # fmt: skip
 
 
@@ -119,19 +129,19 @@ def _against_flexmix(n: int, seeds: range) -> list[dict[str, Any]]:
     ours, theirs = [], []
     for seed in seeds:
         sim = _sample(n, seed)
-        ours.append(_single(sim))
+        ours.append(single_component(sim))
         if rscript is not None:
             theirs.append(_flexmix(rscript, sim.table))
     seconds, errors = float(np.mean([s for s, _ in ours])), _rms([a for _, a in ours])
     if not theirs or None in theirs:
-        return [_row(what, seconds, np.nan, "<= 0.333", "Rscript with flexmix is not installed here")]
+        return [row(what, seconds, np.nan, "<= 0.333", "Rscript with flexmix is not installed here")]
     found = [one for one in theirs if one is not None]
     other, other_errors = np.mean([s for s, _ in found]), _rms([a for _, a in found])
     note = f"RMSE of alpha {errors:.4f}, flexmix {other_errors:.4f}, over {len(found)} files"
-    return [_row(what, seconds, float(other), "<= 0.333", note)]
+    return [row(what, seconds, float(other), "<= 0.333", note)]
 
 
-def _single(sim: Simulation) -> tuple[float, float]:
+def single_component(sim: Simulation) -> tuple[float, float]:
     """CPU seconds and alpha of the gated shift with one component, from arrays to the maximum."""
     arrays = Encoder.fit(sim.table, sim.roles).transform(sim.table)
     assert arrays.y is not None
@@ -149,7 +159,7 @@ def _single(sim: Simulation) -> tuple[float, float]:
         params, _ = newton(found.params, [rows], Rules.of([found.shape], rows.X.shape[1], FLOOR))
         return abs(float(params.a[0, 0])) * frame.scale
 
-    return _cpu(fit)
+    return cpu(fit)
 
 
 def _flexmix(rscript: str, table: pd.DataFrame) -> tuple[float, float] | None:
@@ -173,7 +183,7 @@ def _rms(alphas: list[float]) -> float:
 def _growth(small: int, large: int) -> list[dict[str, Any]]:
     """CPU per row and peak memory of the default fit, 20 columns, each in its own process."""
     low, high = _in_process(small), _in_process(large)
-    per_row = _row(
+    per_row = row(
         f"microseconds per row at {large:,} rows, against {small:,}",
         1e6 * high["seconds"] / large,
         1e6 * low["seconds"] / small,
@@ -182,7 +192,7 @@ def _growth(small: int, large: int) -> list[dict[str, Any]]:
         unit="us",
     )
     gib = 2.0**30
-    memory = _row(
+    memory = row(
         f"peak memory at {large:,} rows x 20 columns, against 4 GiB",
         high["peak"] / gib,
         4.0,
@@ -208,7 +218,7 @@ def _fit_alone(n: int) -> dict[str, float]:
     sim = simulate(n=n, d_z=5, d_e=14, n_proxies=5, alpha=ALPHA, random_state=0)
     table, roles = sim.table, sim.roles
     del sim
-    seconds, model = _cpu(lambda: ProxyCalibrator(roles).fit(table))
+    seconds, model = cpu(lambda: ProxyCalibrator(roles).fit(table))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
     return {"seconds": seconds, "alpha": model.alpha_, "peak": peak}
 
