@@ -429,7 +429,7 @@ def test_ctrl_c_is_exit_1_without_a_traceback(capsys, here, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("proxycal.files.read_table", interrupted)
+    monkeypatch.setattr("proxycal.model.read_table", interrupted)
     assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
     err = capsys.readouterr().err
     assert err == "error: interrupted; nothing half-written was left behind\n"
