@@ -33,6 +33,18 @@ def upload(driver, path: Path) -> None:
     driver.find_element("id", "file").send_keys(str(path))
 
 
+def drop(driver, name: str, content: str) -> None:
+    """Drop a file on the page, as from a folder beside it."""
+    driver.execute_script(
+        "const moved = new DataTransfer();"
+        "moved.items.add(new File([arguments[1]], arguments[0]));"
+        "const event = new DragEvent('drop', {dataTransfer: moved, bubbles: true, cancelable: true});"
+        "document.getElementById('drop').dispatchEvent(event);",
+        name,
+        content,
+    )
+
+
 def roles_on(driver) -> dict[str, str]:
     """Column -> role, as chosen on the page."""
     rows = driver.find_elements("css selector", ".cols li")

@@ -13,6 +13,7 @@ from app.driving import (
     choose,
     choose_roles,
     download,
+    drop,
     facts,
     open_page,
     read,
@@ -61,6 +62,9 @@ def done(browser, program, jobs):
     choose_roles(browser, {name: role for role, name in sim.roles})
     browser.find_element("id", "run").click()
     answered(browser)
+    until(
+        browser, lambda: browser.switch_to.active_element.get_attribute("id") == "step5", "it has the focus"
+    )
     tab = browser.current_window_handle
     browser.switch_to.new_window("tab")  # so that tests of other pages leave this one alone
     other = browser.current_window_handle
@@ -254,7 +258,7 @@ def test_a_broken_file_gives_the_message_of_the_library(page, tmp_path):
     broken.write_text("y,p,y\n1,2,3\n", encoding="utf-8")
     with pytest.raises(ProxycalError) as caught:
         read_table(broken)
-    upload(page, broken)
+    drop(page, "broken.csv", broken.read_text(encoding="utf-8"))
     wanted = str(caught.value).replace(str(broken), "broken.csv")
     until(page, lambda: text(page, "#upload-message") == wanted, "the message is shown")
     assert not page.find_element("id", "step2").is_displayed()
@@ -273,8 +277,8 @@ def test_gaps_are_found_before_the_run_and_its_own_message_is_shown(page, tmp_pa
     sim = proxycal.simulate(n=120, d_z=1, d_e=2, n_proxies=2, random_state=0)
     sim.table.loc[[3, 7], "e_1"] = None
     sim.table["mu"] = 1.0
-    write_table(sim.table, tmp_path / "gaps.csv")
-    upload(page, tmp_path / "gaps.csv")
+    write_table(sim.table, tmp_path / "gaps.parquet")
+    upload(page, tmp_path / "gaps.parquet")
     read(page, 120)
     missing = next(one for one in proxycal.audit(sim.table, sim.roles) if one.topic == "missing")
     for part in (missing.question, missing.statistic, missing.reading, missing.remedy):
@@ -286,9 +290,10 @@ def test_gaps_are_found_before_the_run_and_its_own_message_is_shown(page, tmp_pa
 
 def test_roles_that_make_no_sense_are_explained(page, tmp_path):
     sim = proxycal.simulate(n=60, d_z=1, d_e=1, n_proxies=1, random_state=0)
-    write_table(sim.table, tmp_path / "t.csv")
-    upload(page, tmp_path / "t.csv")
+    sim.table.to_excel(tmp_path / "t.xlsx", index=False)
+    upload(page, tmp_path / "t.xlsx")
     read(page, 60)
+    assert "The sheet 'Sheet1' was read" in text(page, "#table_read")
     assert roles_on(page) == {"y": "outcome", "p_1": "proxies", "e_1": "environment"}
     choose_roles(page, {"y": "outcome", "e_1": "environment"})
     until(page, lambda: "at least one column the role proxy" in text(page, "#audit"), "a proxy is asked for")
