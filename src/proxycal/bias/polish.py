@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.em import gap_loglik, run, total
+from proxycal.bias.em import gap_loglik, run
 from proxycal.bias.information import newton
+from proxycal.bias.mixture import Params, Rows, Shape, posterior
 from proxycal.bias.race import Entrant, bic
+from proxycal.bias.sums import Summed, add_up
 
 if TYPE_CHECKING:
     from proxycal.bias.em import Rules
-    from proxycal.bias.mixture import Params, Shape
     from proxycal.bias.sums import Chunked
 
 
@@ -30,8 +32,20 @@ def to_maximum(params: Params, chunks: Chunked, rules: Rules) -> tuple[Params, b
 
 def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: bool = False) -> Entrant:
     """The model with its log likelihood and BIC over rows of weight n."""
-    loglik = float(total(params, chunks, shape).loglik[0]) + (0.0 if shape.shift else gap_loglik(chunks))
+    loglik = add_up(chunks, partial(_loglik, params, shape)).loglik
+    loglik += 0.0 if shape.shift else gap_loglik(chunks)
     return Entrant(shape, params, loglik, bic(shape, loglik, params, n), converged)
+
+
+@dataclass(frozen=True, slots=True)
+class _LogLik(Summed):
+    """The log likelihood of some rows."""
+
+    loglik: float
+
+
+def _loglik(params: Params, shape: Shape, rows: Rows) -> _LogLik:
+    return _LogLik(float(posterior(params, rows, shape).loglik[0] @ rows.weights))
 
 
 def ungated(shape: Shape, params: Params) -> tuple[Shape, Params]:

@@ -19,8 +19,9 @@ from proxycal.neural.gaussian import (
 )
 from proxycal.neural.nets import PRECISION, Mlp, draw_parameters
 from proxycal.neural.packing import pack, unpack
+from proxycal.neural.rows import MemoryRows
 from proxycal.neural.state import frozen, one_model, state_of
-from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
+from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -275,11 +276,11 @@ def _fit_group(
     generators = generators_for([_restart_seed(seed, restart) for restart in range(R)] * len(parts))
     vae = BiasVae(config, len(rows), *dims)
     draw_parameters(vae, generators)
-    w = torch.as_tensor(weights, dtype=PRECISION)
+    source = MemoryRows(data, torch.as_tensor(weights, dtype=PRECISION))
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
-    trained = train_models(vae, data, w, rows, held_out, config, generators, STAGE, labels, report)
+    trained = train_on(source, vae, rows, held_out, config, generators, STAGE, labels, report)
 
-    kl, share = mean_over_rows(vae.kl_of_rows, data, w, rows)[:, 0], _score_share(vae, data, rows)
+    kl, share = mean_over_rows(vae.kl_of_rows, source, rows)[:, 0], _score_share(vae, data, rows)
     at_best = trained.history["validation_loss"][np.arange(len(rows)), trained.best_epoch - 1]
     kept = at_best.reshape(len(parts), R).argmin(axis=1)
     fits = []
