@@ -28,15 +28,13 @@ def calibrate(
     json_output: Json = False,
 ) -> None:
     """Calibrate tables with a fitted run: their columns, then y_cal, interval, p_biased, shift and mu."""
-    import joblib
-
     from proxycal.scale.calibrate import calibrate_files
 
     done = calibrate_files(
         run,
         tables,
         out,
-        jobs=joblib.cpu_count() if jobs is None else jobs,
+        jobs=jobs,
         engine=cast("Engine", engine),
         scheduler=scheduler,
         resume=resume,

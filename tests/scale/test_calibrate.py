@@ -336,18 +336,30 @@ def test_dask_loses_a_worker_and_nothing_else(run, quiet, tmp_path):
         _wait_for_parts(out, 2)
         os.kill(next(iter(workers.values())), signal.SIGKILL)
         assert len(list(out.glob("table-*.parquet"))) < 30, "the work was not over"
-        thread.join(timeout=120)
+        thread.join(timeout=900)
     assert made[0].rows == 60_000
     assert _same_bytes(out, quiet / "out")
 
 
 def _wait_for_parts(folder, count: int, process: subprocess.Popen | None = None) -> None:
-    for _ in range(12_000):
+    for _ in range(60_000):
         if (folder / NAME).exists() and (folder / NAME).read_text().count("\n") > count:
             return
         assert process is None or process.poll() is None, "it ended before it could be killed"
         time.sleep(0.01)
     raise TimeoutError("no part was finished")
+
+
+@pytest.mark.parametrize(("small", "workers"), [(10**9, 1), (0, 7)])
+def test_all_cores_are_used_where_that_pays(small, workers, run, tmp_path, monkeypatch):
+    make_table(50).to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(module, "SMALL", small)
+    monkeypatch.setattr(module.joblib, "cpu_count", lambda: 7)
+    asked = []
+    monkeypatch.setattr(module, "_into_folder", lambda todo, folder, how: asked.append(how.jobs) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        calibrate_files(run, [tmp_path / "a.parquet"], tmp_path / "out", jobs=None)
+    assert asked == [workers]
 
 
 # --- what is refused ---

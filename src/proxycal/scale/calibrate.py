@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from proxycal.model import ProxyCalibrator
 
     Name = str | os.PathLike[str]
+
+
+# Bytes of tables below which starting further processes takes longer than the work.
+SMALL = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def calibrate_files(
     tables: Sequence[Name],
     out: Name,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     engine: Engine = "joblib",
     scheduler: str | None = None,
     resume: bool = False,
@@ -94,8 +99,9 @@ def calibrate_files(
 
     out : a folder for any number of tables, in which each becomes one file, or several (NAME-00000.parquet,
     ...) where it is large; or for one table a file, by its ending. Rows keep their order.
-    jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. Workers of
-    a Dask cluster must see the same folders. resume : go on where an earlier run of the same work stopped.
+    jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. jobs=None
+    is all cores, or one for small tables. Workers of a Dask cluster must see the same folders.
+    resume : go on where an earlier run of the same work stopped.
     part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
 
     >>> import tempfile, pandas, proxycal
@@ -107,8 +113,8 @@ def calibrate_files(
     ...     len(pandas.read_parquet(f"{folder}/out")), done.rows
     (400, 400)
     """
-    place, how = Path(out), _How(jobs, engine, scheduler, resume, quiet)
-    names, run = [os.fspath(one) for one in tables], os.path.abspath(run)
+    names, run, place = [os.fspath(one) for one in tables], os.path.abspath(run), Path(out)
+    how = _How(_workers(jobs, names), engine, scheduler, resume, quiet)
     into_folder = _is_folder(place, names)
     model, digest = load(run), run_digest(run)
     sources = _look(names, model, how)
@@ -217,6 +223,13 @@ def _is_folder(out: Path, tables: Sequence[str]) -> bool:
     return False
 
 
+def _workers(jobs: int | None, tables: Sequence[str]) -> int:
+    if jobs is not None:
+        return jobs
+    size = sum(os.path.getsize(one) for one in tables if os.path.isfile(one))
+    return int(joblib.cpu_count()) if size > SMALL else 1
+
+
 def _look(tables: Sequence[str], model: ProxyCalibrator, how: _How) -> list[Source]:
     text = [name for name in (model.roles.id, model.roles.cluster) if name is not None]
     workers = min(how.jobs, len(tables)) if how.engine == "joblib" else 1
@@ -224,7 +237,8 @@ def _look(tables: Sequence[str], model: ProxyCalibrator, how: _How) -> list[Sour
     sources = [found[position] for position in range(len(tables))]
     for source in sources:
         refuse_taken(source.columns, f"'{source.path}'")
-    return sources
+    # Workers may have been started in another folder.
+    return [replace(source, path=os.path.abspath(source.path)) for source in sources]
 
 
 def _facts(todo: Sequence[_Work]) -> dict[str, Any]:
