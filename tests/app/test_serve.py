@@ -98,9 +98,12 @@ def test_ctrl_c_ends_it_quietly():
         stderr=subprocess.PIPE,
         text=True,
     )
-    port = int(running.stdout.readline().rpartition(":")[2])
-    assert status(port) == 200  # it is up
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    try:
+        port = int(running.stdout.readline().rpartition(":")[2])
+        assert status(port) == 200  # it is up
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()  # a test that fails leaves nothing behind
     assert running.returncode == 0
     assert errors == ""
