@@ -42,6 +42,7 @@ def test_every_field_survives_toml_at_a_value_that_is_not_its_default():
         "encode_environment": False,
         "adjust": False,
         "warmup": 0.5,
+        "device": "cuda:1",
     }
     for item in dataclasses.fields(PaperSettings):
         value = other[item.name] if item.name in other else item.default * 2

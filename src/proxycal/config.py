@@ -55,6 +55,7 @@ class PaperSettings:
     adjust : regression adjustment of what matching leaves of the distance in content.
     validation : share of the rows (whole clusters, where declared) kept from training; a ninth of the
     training folds makes the 80/10/10 protocol.
+    device : where the networks are trained, "auto" for a GPU where torch sees one and else the CPU.
 
     >>> PaperSettings(k=3).k
     3
@@ -78,6 +79,10 @@ class PaperSettings:
     min_steps: int = _whole(400, 0)
     adjust: bool = _flag(True)
     validation: float = _real(1 / 9, 0.0, 0.5)
+    device: str = field(
+        default="auto",
+        metadata={"allowed": ("auto", "cpu", "cuda", "mps"), "prefix": "cuda:", "placeholder": "NUMBER"},
+    )
 
     def __post_init__(self) -> None:
         _check_fields(self, "paper.")
@@ -107,7 +112,10 @@ class Settings:
 
     method: str = _choice("exact", "exact", "paper", "moments")
     direction: str = _choice("over", "over", "under")
-    effect: str = field(default="constant", metadata={"allowed": ("constant", "linear"), "prefix": "by:"})
+    effect: str = field(
+        default="constant",
+        metadata={"allowed": ("constant", "linear"), "prefix": "by:", "placeholder": "COLUMN"},
+    )
     level: float = _real(0.95, 0.0, 1.0)
     interval: str = _choice("sandwich", "sandwich", "bootstrap")
     missing: str = _choice("raise", "raise", "drop", "impute")
@@ -208,7 +216,9 @@ def _check_choice(name: str, value: Any, rule: Any) -> None:
             return
         if prefix and value.startswith(prefix) and len(value) > len(prefix):
             return
-    allowed = [f'"{one}"' for one in rule["allowed"]] + ([f'"{prefix}COLUMN"'] if prefix else [])
+    allowed = [f'"{one}"' for one in rule["allowed"]]
+    if prefix:
+        allowed.append(f'"{prefix}{rule["placeholder"]}"')
     raise SettingsError(f"{name} = {value!r} is not known; use one of: {', '.join(allowed)}")
 
 

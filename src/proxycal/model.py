@@ -32,7 +32,7 @@ from proxycal.files import read_table
 from proxycal.methods.fit import method_named
 from proxycal.methods.training import keep, training_state
 from proxycal.result import Calibration
-from proxycal.scale.fit import LARGE, fit_large, is_long, refuse_large
+from proxycal.scale.fit import LARGE, fit_large, in_pieces
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import fits_in_memory
 from proxycal.store import Run, atomic_file, save_run, write_text
@@ -123,15 +123,15 @@ class ProxyCalibrator(BaseEstimator):
     def fit(self, df: Any) -> Self:
         """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
 
-        A Dask frame, and any with more than 200,000 rows, goes through the exact method in pieces: a sample
-        chooses the models, all rows fit them.
+        A Dask frame, and with the exact method any of more than 200,000 rows, is fitted in pieces: a sample
+        chooses the models, all rows fit them (method="paper": all rows train stage 1, a sample the rest).
         """
         settings = self._settings()
         method = method_named(settings.method)
         if is_partitioned(df):
             pieces = partition_pieces(df, self.roles.columns)
             return self._keep_large(fit_large(pieces, self.roles, settings))
-        if is_long(df) and not refuse_large(self.roles, settings):
+        if in_pieces(df, self.roles, settings):
             frame = to_pandas(df, self.roles.columns)
             return self._keep_large(fit_large(FramePieces(frame), self.roles, settings), frame)
         encoder = Encoder.fit(df, self.roles, settings.missing)  # type: ignore[arg-type]

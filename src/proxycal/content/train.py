@@ -12,13 +12,18 @@ from proxycal.content.vae import ContentVae
 from proxycal.neural.batches import ROWS_AT_ONCE, as_positions, groups_of_equal_steps, model_axis
 from proxycal.neural.nets import PRECISION, draw_parameters
 from proxycal.neural.packing import pack, unpack
+from proxycal.neural.rows import FileRows, MemoryRows
 from proxycal.neural.state import frozen, one_model, state_of
-from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_models
+from proxycal.neural.train import check_row_sets, generators_for, mean_over_rows, one_thread, train_on
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from proxycal.content.config import ContentConfig
+    from proxycal.neural.rows import Rows
+
+    Report = Callable[[str, int, int], None]
 
 STAGE = "content"
 ACTIVE_KL = 0.01  # nats; below it a latent says nothing about a unit that the prior did not say
@@ -109,7 +114,7 @@ def fit_content(
     validation: Sequence[np.ndarray],
     config: ContentConfig,
     seed: int,
-    report: Callable[[str, int, int], None] | None = None,
+    report: Report | None = None,
     names: Sequence[str] | None = None,
 ) -> list[ContentFit]:
     """Fit one content VAE per pair of index arrays, all of them in one batched run.
@@ -129,9 +134,8 @@ def fit_content(
     ((60, 2), (2,))
     """
     check_row_sets(train, validation, STAGE)
-    labels = list(names or [])
-    n_proxies, n_environment = P.shape[-1], E.shape[-1]
-    columns = {"P": labels[:n_proxies], "E": labels[n_proxies:]} if labels else {}
+    dims = P.shape[-1], E.shape[-1]
+    w = torch.as_tensor(weights, dtype=PRECISION)
     fits: dict[int, ContentFit] = {}
     with one_thread():
         for models in groups_of_equal_steps([len(rows) for rows in train], config.batch_size):
@@ -139,20 +143,68 @@ def fit_content(
                 "P": model_axis(P if P.ndim == 2 else P[models], len(models)),
                 "E": model_axis(E if E.ndim == 2 else E[models], len(models)),
             }
-            rows = as_positions([train[f] for f in models])
-            held_out = as_positions([validation[f] for f in models])
-            generators = generators_for([seed] * len(models))
-            vae = ContentVae(config, len(models), n_proxies, n_environment)
-            draw_parameters(vae, generators)
-            w = torch.as_tensor(weights, dtype=PRECISION)
-            trained = train_models(
-                vae, data, w, rows, held_out, config, generators, STAGE, columns, report
-            )  # fmt: skip
-            kl = mean_over_rows(vae.kl_of_rows, data, w, rows)
-            for position, f in enumerate(models):
-                fits[f] = ContentFit(
-                    config, n_proxies, n_environment, state_of(vae, position),
-                    {name: values[position] for name, values in trained.history.items()},
-                    kl[position], int(trained.best_epoch[position]),
-                )  # fmt: skip
+            own, held_out = [train[f] for f in models], [validation[f] for f in models]
+            group = _fit_group(MemoryRows(data, w), dims, own, held_out, config, seed, report, names)
+            fits.update(zip(models, group, strict=True))
     return [fits[f] for f in range(len(train))]
+
+
+def fit_content_file(
+    path: str | os.PathLike[str],
+    dims: tuple[int, int],
+    train: np.ndarray,
+    validation: np.ndarray,
+    config: ContentConfig,
+    seed: int,
+    report: Report | None = None,
+    names: Sequence[str] | None = None,
+) -> ContentFit:
+    """Fit one content VAE to a file of rows (P, E, weight) by `write_rows`, which may be larger than memory.
+
+    dims : the numbers of proxies and environment columns. Of the rows only those of a mini-batch and the
+    validation rows are in memory, beside their positions and weights.
+
+    >>> import os, tempfile
+    >>> from proxycal.content.config import ContentConfig
+    >>> from proxycal.neural.rows import write_rows
+    >>> rng = np.random.default_rng(0)
+    >>> blocks = [np.column_stack([rng.normal(size=(30, 5)), np.ones(30)]) for _ in range(2)]
+    >>> tiny, rows = ContentConfig(d_z=2, width=8, epochs=2, min_steps=0), np.arange(60)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows")
+    ...     n = write_rows(path, blocks)
+    ...     fit = fit_content_file(path, (3, 2), rows[:50], rows[50:], tiny, seed=0)
+    >>> n, fit.kl_per_latent.shape
+    (60, (2,))
+    """
+    check_row_sets([train], [validation], STAGE)
+    with one_thread():
+        source = FileRows.open(path, {"P": dims[0], "E": dims[1]})
+        return _fit_group(source, dims, [train], [validation], config, seed, report, names)[0]
+
+
+def _fit_group(
+    source: Rows,
+    dims: tuple[int, int],
+    train: Sequence[np.ndarray],
+    validation: Sequence[np.ndarray],
+    config: ContentConfig,
+    seed: int,
+    report: Report | None,
+    names: Sequence[str] | None,
+) -> list[ContentFit]:
+    """Fit the models that take equally many steps."""
+    rows, held_out = as_positions(train), as_positions(validation)
+    generators = generators_for([seed] * len(rows))
+    vae = ContentVae(config, len(rows), *dims)
+    draw_parameters(vae, generators)
+    labels = {"P": names[: dims[0]], "E": names[dims[0] :]} if names else {}
+    trained = train_on(source, vae, rows, held_out, config, generators, STAGE, labels, report)
+    kl = mean_over_rows(vae.kl_of_rows, source, rows)
+    return [
+        ContentFit(
+            config, *dims, state_of(vae, f), {name: values[f] for name, values in trained.history.items()},
+            kl[f], int(trained.best_epoch[f]),
+        )
+        for f in range(len(rows))
+    ]  # fmt: skip

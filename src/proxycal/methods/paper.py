@@ -24,6 +24,7 @@ from proxycal.effect.calibrate import calibrate
 from proxycal.effect.groups import Split, content_residual, split
 from proxycal.effect.match import Controls, Matches, MatchFit, match_effect, match_new
 from proxycal.errors import TableError, UnavailableError
+from proxycal.finding import Finding
 from proxycal.methods.fit import Effects, Estimate, Prediction
 from proxycal.methods.paper_findings import Evidence, findings, verdict
 from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxycal.config import PaperSettings, Settings
-    from proxycal.finding import Finding
     from proxycal.table.encode import Arrays
 
 _NO_NULL = "splits the outcome by a score made from it: without any bias it still reports about 1.5 noise sd"
@@ -47,7 +47,8 @@ class PaperFit:
     sign : +1 for over-, -1 for under-reporting. level : of the intervals.
     content, bias, split, controls : the frozen parts; controls hold the outcome times `sign`.
     match, moments : the two estimates. share_biased : weighted mean of p_biased.
-    evidence : what the verdict rests on.
+    evidence : what the verdict rests on. rows : that stage 1 and everything after it were fitted on, where
+    those differ; zeros where all saw all rows.
     """
 
     sign: float
@@ -60,6 +61,7 @@ class PaperFit:
     moments: Estimate
     share_biased: float
     evidence: Evidence
+    rows: tuple[int, int] = (0, 0)
 
     @property
     def estimate(self) -> Estimate:
@@ -79,7 +81,7 @@ class PaperFit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict and the cross-checks."""
-        return findings(self.evidence, self.match, self.moments)
+        return (*findings(self.evidence, self.match, self.moments), *_rows_seen(self.rows))
 
     @property
     def history(self) -> dict[str, np.ndarray]:
@@ -130,6 +132,7 @@ class PaperFit:
             "moments": self.moments.to_dict(),
             "share_biased": self.share_biased,
             "evidence": self.evidence.to_dict(),
+            "rows": list(self.rows),
         }
         parts = {
             "content": self.content.tensors,
@@ -157,6 +160,7 @@ class PaperFit:
             moments=Estimate.from_dict(values["moments"]),
             share_biased=float(values["share_biased"]),
             evidence=Evidence.from_dict(values["evidence"]),
+            rows=tuple(values.get("rows", (0, 0))),
         )
 
     def _latents(self, arrays: Arrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -187,15 +191,11 @@ def fit_paper_together(
     parts : the same rows of one table, encoded for each fold; rows : the positions that each fold is fitted
     on. No fold sees another's rows: the answer is that of `fit_paper` on each fold alone, up to rounding.
     """
-    if settings.effect != "constant":
-        raise UnavailableError(
-            f"effect='{settings.effect}' is not available with method='paper': use effect='constant', or "
-            "compare the local effects of effects() between groups"
-        )
+    refuse_effects(settings)
     asked, first = settings.paper, parts[0]
     sign = 1.0 if settings.direction == "over" else -1.0
     y, w = sign * outcome_of(first), first.weights
-    seeds = np.random.SeedSequence(settings.random_state).generate_state(3).tolist()
+    seeds = stage_seeds(settings)
     held = [
         hold_out(len(own), asked.validation, seeds[0], None if first.cluster is None else first.cluster[own])
         for own in rows
@@ -204,7 +204,7 @@ def fit_paper_together(
     validation = [own[out] for own, (_, out) in zip(rows, held, strict=True)]
     P, E = (np.stack([getattr(part, name) for part in parts]) for name in ("P", "E"))
     names = (*first.proxy_names, *first.environment_names)
-    content = fit_content(P, E, w, train, validation, _content_config(asked), seeds[1], names=names)
+    content = fit_content(P, E, w, train, validation, content_config(asked), seeds[1], names=names)
     z = np.stack([one.encode(part.P, part.E) for one, part in zip(content, parts, strict=True)])
     bias = fit_bias_vae(
         y, z, E, w, train, validation, _bias_config(asked), seeds[2], names=first.environment_names
@@ -213,6 +213,35 @@ def fit_paper_together(
         _finish(part.take(own), settings, stage_1, stage_2, out)
         for part, own, stage_1, stage_2, (_, out) in zip(parts, rows, content, bias, held, strict=True)
     ]
+
+
+def fit_paper_given(content: ContentFit, n: int, arrays: Arrays, settings: Settings) -> PaperFit:
+    """Everything after stage 1, which was trained on n rows, on a sample of them."""
+    refuse_effects(settings)
+    asked, E = settings.paper, arrays.E
+    y = outcome_of(arrays) * (1.0 if settings.direction == "over" else -1.0)
+    seeds = stage_seeds(settings)
+    train, validation = hold_out(arrays.n, asked.validation, seeds[0], arrays.cluster)
+    z = content.encode(arrays.P, E)
+    bias = fit_bias_vae(
+        y, z, E, arrays.weights, [train], [validation], _bias_config(asked), seeds[2],
+        names=arrays.environment_names,
+    )[0]  # fmt: skip
+    return replace(_finish(arrays, settings, content, bias, validation), rows=(n, arrays.n))
+
+
+def refuse_effects(settings: Settings) -> None:
+    """One size of the bias is all that the method has."""
+    if settings.effect != "constant":
+        raise UnavailableError(
+            f"effect='{settings.effect}' is not available with method='paper': use effect='constant', or "
+            "compare the local effects of effects() between groups"
+        )
+
+
+def stage_seeds(settings: Settings) -> list[int]:
+    """Seeds of the rows held out, of stage 1 and of stage 2."""
+    return [int(seed) for seed in np.random.SeedSequence(settings.random_state).generate_state(3)]
 
 
 def _finish(
@@ -293,7 +322,8 @@ def _matched_on(content: ContentFit) -> np.ndarray:
     return content.active if content.active.any() else np.ones_like(content.active)
 
 
-def _content_config(asked: PaperSettings) -> ContentConfig:
+def content_config(asked: PaperSettings) -> ContentConfig:
+    """What stage 1 is asked."""
     own = {"d_z": asked.d_z, "encode_environment": asked.encode_environment, "warmup": 0.0}
     return ContentConfig.from_dict(_network(asked) | own)
 
@@ -305,6 +335,26 @@ def _bias_config(asked: PaperSettings) -> BiasVaeConfig:
 def _network(asked: PaperSettings) -> dict[str, Any]:
     """What both stages are asked alike."""
     return {item.name: getattr(asked, item.name) for item in fields(VaeConfig)}
+
+
+def _rows_seen(rows: tuple[int, int]) -> list[Finding]:
+    """Said only where the stages saw different rows."""
+    stage_1, others = rows
+    if not stage_1:
+        return []
+    return [
+        Finding(
+            question="Which rows did each stage see?",
+            statistic=f"stage 1: {stage_1} rows; stage 2, groups, matching and checks: {others}",
+            reading=(
+                f"Content was learned from all {stage_1} rows, in mini-batches from disk. The score, the "
+                f"groups, alpha and its interval come from a sample of {others} of them."
+            ),
+            remedy="Nothing to do; method='exact' fits alpha and its interval to all rows.",
+            ok=True,
+            topic="content",
+        )
+    ]
 
 
 def _split_from(values: dict[str, Any]) -> Split:

@@ -61,6 +61,9 @@ class RowSets:
     @classmethod
     def stack(cls, rows: Sequence[Tensor]) -> RowSets:
         """Pad the index vectors of the models to the longest of them."""
+        if len(rows) == 1:
+            # No copy of what may be ten million positions.
+            return cls(rows[0][None], None)
         longest = max(len(row) for row in rows)
         index = torch.stack([torch.cat([row, row[:1].expand(longest - len(row))]) for row in rows])
         if all(len(row) == longest for row in rows):
@@ -68,6 +71,14 @@ class RowSets:
         lengths = torch.tensor([len(row) for row in rows])
         mask = (torch.arange(longest) < lengths[:, None]).to(PRECISION)
         return cls(index, mask[:, None, :])
+
+    def to(self, device: torch.device) -> RowSets:
+        """The same on a device."""
+        return RowSets(self.index.to(device), None if self.mask is None else self.mask.to(device))
+
+    def part(self, begin: int, end: int) -> RowSets:
+        """Some of the columns of the rectangle."""
+        return RowSets(self.index[:, begin:end], self.mask_of(begin, end))
 
     def take(self, x: Tensor) -> Tensor:
         """(F, c, n) -> (F, c, N): each model's own rows."""

@@ -20,7 +20,8 @@ class VaeConfig:
     `prior` is p(latent | E), a network of its own, or N(0, I). `beta` weighs the KL term; it rises
     linearly from 0 during the first `warmup` share of the steps. Training runs `epochs` epochs, or as
     many as it takes to reach `min_steps` optimiser steps, whichever is more: 400 rows in batches of
-    512 would otherwise get 50 steps. There is no early stopping.
+    512 would otherwise get 50 steps. There is no early stopping. `device` is where the steps are taken:
+    "auto" is a GPU where torch sees one; the fit comes back to the CPU.
     """
 
     width: int = 256
@@ -34,6 +35,7 @@ class VaeConfig:
     learning_rate: float = 1e-3
     variance_learning_rate: float = 2e-2
     min_steps: int = 400
+    device: str = "auto"
 
     def __post_init__(self) -> None:
         for name, least in (("width", 1), ("depth", 1), ("epochs", 1), ("batch_size", 2), ("min_steps", 0)):

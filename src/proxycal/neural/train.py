@@ -1,11 +1,12 @@
-"""The training loop of both stages: whole tensors in memory, index permutations, F models per step."""
+"""The training loop of both stages: mini-batches of permuted rows, F models per step."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
 import torch
@@ -13,7 +14,9 @@ from torch import Tensor
 
 from proxycal.errors import TrainingError
 from proxycal.neural.batches import ROWS_AT_ONCE, RowSets, batch_bounds
+from proxycal.neural.device import CPU, device_named
 from proxycal.neural.nets import PRECISION
+from proxycal.neural.rows import MemoryRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from proxycal.neural.config import VaeConfig
+    from proxycal.neural.rows import Rows
 
 
 class Vae(Protocol):
@@ -33,6 +37,9 @@ class Vae(Protocol):
 
     def train(self, mode: bool = True) -> Vae:
         """Normalise by the batch (True) or by the running statistics (False)."""
+
+    def to(self, device: torch.device) -> object:
+        """Move parameters and running statistics to a device, in place."""
 
     def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
         """Everything that is learned; the observation variances are called "log_variance"."""
@@ -104,7 +111,7 @@ def check_row_sets(train: Sequence[np.ndarray], validation: Sequence[np.ndarray]
             )
 
 
-def _normals(n_latents: int, rows: Sequence[Tensor], generators: Sequence[torch.Generator]) -> Tensor:
+def _normals(n_latents: int, generators: Sequence[torch.Generator], rows: Sequence[Tensor]) -> Tensor:
     """Standard normal noise (F, n_latents, N), model f's from generator f, zero on padding."""
     longest = max(len(row) for row in rows)
     noise = torch.zeros(len(rows), n_latents, longest, dtype=PRECISION)
@@ -127,8 +134,7 @@ class _Task:
     """Everything that stays the same from epoch to epoch."""
 
     vae: Vae
-    data: Mapping[str, Tensor]
-    weights: Tensor
+    rows: Rows
     train: list[Tensor]
     config: VaeConfig
     generators: list[torch.Generator]
@@ -148,21 +154,40 @@ def train_models(
     names: Mapping[str, Sequence[str]],
     report: Callable[[str, int, int], None] | None = None,
 ) -> Trained:
+    """`train_on` with rows in memory: data : name -> (F, c, n) standardised columns; weights : (n,)."""
+    rows = MemoryRows(data, weights)
+    return train_on(rows, vae, train, validation, config, generators, stage, names, report)
+
+
+def train_on(
+    rows: Rows,
+    vae: Vae,
+    train: list[Tensor],
+    validation: list[Tensor],
+    config: VaeConfig,
+    generators: list[torch.Generator],
+    stage: str,
+    names: Mapping[str, Sequence[str]],
+    report: Callable[[str, int, int], None] | None = None,
+) -> Trained:
     """Train F models side by side and leave each at the epoch of its best validation reconstruction.
 
-    data : name -> (F, c, n) standardised columns; weights : (n,); train, validation : F index vectors
-    whose lengths give every model the same number of steps per epoch. Epochs inside the KL warm-up
-    are not candidates for the best: their reconstruction was bought with an unpaid KL.
+    train, validation : F index vectors into the rows, whose lengths give every model the same number of
+    steps per epoch. Epochs inside the KL warm-up are not candidates for the best: their reconstruction
+    was bought with an unpaid KL. The steps are taken on the device of the settings, with random numbers
+    drawn on the CPU, so that a seed means the same everywhere; the models come back to the CPU.
     """
-    task = _Task(vae, data, weights, train, config, generators, stage, names)
-    epochs = n_epochs(max(len(rows) for rows in train), config)
+    device = device_named(config.device)
+    vae.to(device)
+    task = _Task(vae, rows.to(device), train, config, generators, stage, names)
+    epochs = n_epochs(max(len(own) for own in train), config)
     held_out = RowSets.stack(validation)
-    held_out_rows = {name: held_out.take(x) for name, x in data.items()}
-    held_out_noise = _normals(vae.n_latents, validation, generators)
+    held_out_rows, held_out_weights = task.rows.take(held_out), task.rows.weights_of(held_out)
+    held_out_noise = _normals(vae.n_latents, generators, validation).to(device)
     optimiser = _optimiser(vae, config)
 
-    best = torch.full((len(train),), torch.inf, dtype=PRECISION)
-    best_epoch = torch.zeros(len(train), dtype=torch.int64)
+    best = torch.full((len(train),), torch.inf, dtype=PRECISION, device=device)
+    best_epoch = torch.zeros(len(train), dtype=torch.int64, device=device)
     best_state = {name: value.clone() for name, value in vae.state_dict().items()}
     log: dict[str, list[Tensor]] = {}
     for epoch in range(1, epochs + 1):
@@ -170,7 +195,7 @@ def train_models(
         vae.train(False)
         with torch.no_grad():
             terms = vae.terms(held_out_rows, held_out_noise, None)
-            checked = _weighted_means(terms, held_out.weights(weights), config.beta)
+            checked = _weighted_means(terms, held_out_weights, config.beta)
         _stop_if_not_finite(checked, task, epoch, "validation")
         for name, value in means.items():
             log.setdefault(f"train_{name}", []).append(value)
@@ -187,8 +212,9 @@ def train_models(
             report(stage, epoch, epochs)
     vae.load_state_dict(best_state)
     vae.train(False)
-    history = {name: torch.stack(values, dim=1).numpy() for name, values in log.items()}
-    return Trained(history, best_epoch.numpy())
+    vae.to(CPU)
+    history = {name: torch.stack(values, dim=1).cpu().numpy() for name, values in log.items()}
+    return Trained(history, best_epoch.cpu().numpy())
 
 
 def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
@@ -207,20 +233,16 @@ def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
 
 
 def mean_over_rows(
-    per_row: Callable[[dict[str, Tensor]], Tensor],
-    data: Mapping[str, Tensor],
-    weights: Tensor,
-    rows: list[Tensor],
+    per_row: Callable[[dict[str, Tensor]], Tensor], rows: Rows, chosen: list[Tensor]
 ) -> np.ndarray:
-    """Weighted mean over each model's rows of a quantity (F, d, B) computed from them: (F, d) float64."""
-    sets = RowSets.stack(rows)
-    w = sets.weights(weights)
+    """Weighted mean over each model's chosen rows of a quantity (F, d, B) of them: (F, d), on the CPU."""
+    sets = RowSets.stack(chosen)
+    w = rows.weights_of(sets)
     total = torch.zeros((), dtype=PRECISION)
     with torch.no_grad():
         for begin in range(0, w.shape[1], ROWS_AT_ONCE):
             part = RowSets(sets.index[:, begin : begin + ROWS_AT_ONCE], None)
-            values = per_row({name: part.take(x) for name, x in data.items()})
-            total = total + (values * w[:, None, begin : begin + ROWS_AT_ONCE]).sum(-1)
+            total = total + (per_row(rows.take(part)) * w[:, None, begin : begin + ROWS_AT_ONCE]).sum(-1)
     return (total / w.sum(-1, keepdim=True)).numpy()
 
 
@@ -230,29 +252,23 @@ def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs
         rows[torch.randperm(len(rows), generator=g)]
         for rows, g in zip(task.train, task.generators, strict=True)
     ]
-    sets = RowSets.stack(shuffled)
-    noise = _normals(task.vae.n_latents, shuffled, task.generators)
-    columns = {name: sets.take(x) for name, x in task.data.items()}
-    weights = sets.weights(task.weights)
     bounds = batch_bounds(min(len(rows) for rows in shuffled), task.config.batch_size)
-    bounds[-1] = sets.index.shape[1]
+    bounds[-1] = max(len(rows) for rows in shuffled)
     n_steps = len(bounds) - 1
-    total = weights.sum(-1)
+    draw = partial(_normals, task.vae.n_latents, task.generators)
 
     task.vae.train(True)
     sums: dict[str, Tensor] = {}
-    for step, (begin, end) in enumerate(itertools.pairwise(bounds)):
+    for step, batch in enumerate(task.rows.batches(shuffled, bounds, draw)):
         beta = kl_weight((epoch - 1) * n_steps + step, epochs * n_steps, task.config.beta, task.config.warmup)
-        rows = {name: x[:, :, begin:end] for name, x in columns.items()}
-        terms = task.vae.terms(rows, noise[:, :, begin:end], sets.mask_of(begin, end))
-        means = _weighted_means(terms, weights[:, begin:end], beta)
+        terms = task.vae.terms(batch.columns, batch.noise, batch.mask)
+        means = _weighted_means(terms, batch.weights, beta)
         _stop_if_not_finite(means, task, epoch, "training")
         optimiser.zero_grad()
         means["loss"].sum().backward()
         optimiser.step()
-        share = weights[:, begin:end].sum(-1) / total
         for name, value in means.items():
-            sums[name] = sums.get(name, 0.0) + share * value.detach()
+            sums[name] = sums.get(name, 0.0) + batch.share * value.detach()
     return sums
 
 
@@ -264,7 +280,8 @@ def _stop_if_not_finite(means: dict[str, Tensor], task: _Task, epoch: int, rows:
     if bool(torch.isfinite(means["loss"].float()).all()):
         return
     term = next(name for name, value in means.items() if not bool(torch.isfinite(value.float()).all()))
-    column, value = largest_column(task.data, task.names)
+    peaks = (largest_column(block, task.names) for block in task.rows.blocks())
+    column, value = max(peaks, key=itemgetter(1))
     raise TrainingError(
         f"The {task.stage} stage stopped in epoch {epoch}: the {term} term on the {rows} rows is not finite. "
         f"The largest standardised value, {value:.3g}, is in column {column!r}: look for wrong entries "

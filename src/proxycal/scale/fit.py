@@ -1,8 +1,13 @@
-"""The exact method on a table that is read in pieces.
+"""A table that is read in pieces.
 
     pass 1   every piece -> a sample of the table, its levels, gaps and weights (sample.py)
-             the sample -> encoder, race of the models, matching, moments, checks
+
+    exact    the sample -> encoder, race of the models, matching, moments, checks
     passes   every piece -> sums of the models that meet (bias/everything.py) -> alpha, interval, verdict
+
+    paper    the sample -> encoder
+    pass 2   every piece -> encoded rows on disk -> stage 1 (stage1.py)
+             the sample -> stage 2, groups, matching, checks
 
 The sums of a piece are the same function of its rows whether the table is in memory, in files or on a
 cluster, so the three agree to rounding.
@@ -16,14 +21,12 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from proxycal.bias.designs import pieces as row_blocks
 from proxycal.bias.everything import fit_everything
 from proxycal.bias.sums import Elsewhere
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.exact import answered, data_of, find
-from proxycal.scale.sample import summarise
+from proxycal.scale.sample import given_weights, summarise
 from proxycal.table.encode import Encoder
 from proxycal.table.wording import counted, shown
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from proxycal.config import Settings
     from proxycal.content.train import ContentFit
     from proxycal.methods.exact import ExactFit
+    from proxycal.methods.fit import FittedMethod
+    from proxycal.methods.paper import PaperFit
     from proxycal.scale.pieces import Pieces
     from proxycal.scale.sample import Summary
     from proxycal.table.encode import Arrays
@@ -55,23 +60,27 @@ class LargeFit:
     """
 
     encoder: Encoder
-    fit: ExactFit
+    fit: FittedMethod
     frame: pd.DataFrame
     arrays: Arrays
     n: int
 
 
-def is_long(frame: Any) -> bool:
-    """Whether a frame in memory is fitted in pieces; what is no frame at all is for others to refuse."""
+def in_pieces(frame: Any, roles: Roles, settings: Settings) -> bool:
+    """Whether a frame in memory is fitted in pieces; what is no frame at all is for others to refuse.
+
+    Not by the paper's method: of a table that is in memory it can use all rows in every stage.
+    """
     try:
-        return len(frame) > LARGE
+        is_long = len(frame) > LARGE
     except TypeError:
         return False
+    return is_long and settings.method == "exact" and not refuse_large(roles, settings)
 
 
 def refuse_large(roles: Roles, settings: Settings) -> str:
     """Why a table cannot be fitted in pieces, or nothing."""
-    if settings.method != "exact":
+    if settings.method not in ("exact", "paper"):
         return f"method='{settings.method}' needs the whole table in memory: use method='exact'"
     if roles.cluster is not None:
         return "clusters need the whole table in memory, since their rows may be anywhere: fit a data frame"
@@ -81,7 +90,7 @@ def refuse_large(roles: Roles, settings: Settings) -> str:
 
 
 def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
-    """Fit the exact method to all rows of a table that is visited in pieces."""
+    """Fit a table that is visited in pieces: all of its rows where that can be, a sample where not."""
     why = refuse_large(roles, settings)
     if why:
         raise SettingsError(why)
@@ -96,18 +105,45 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     )
     mean_weight = 1.0 if seen.whole else seen.weight / seen.complete
     arrays = encoder.transform(seen.sample)
-    weights = _weights(seen.sample, roles, arrays.kept) / mean_weight
+    weights = given_weights(seen.sample, roles, arrays.kept) / mean_weight
     arrays = replace(arrays, weights=weights * seen.count[arrays.kept])
+    fit: FittedMethod = (
+        _fit_paper(pieces, encoder, mean_weight, arrays, settings)
+        if settings.method == "paper"
+        else _fit_exact(pieces, encoder, mean_weight, arrays, settings, seen.weight / mean_weight)
+    )
+    return LargeFit(encoder, fit, seen.sample, arrays, encoder.rows_kept)
+
+
+def _fit_exact(
+    pieces: Pieces, encoder: Encoder, mean_weight: float, arrays: Arrays, settings: Settings, weight: float
+) -> ExactFit:
+    """The sample chooses the models, all rows fit them; `weight` is that of all rows."""
     race = find(arrays, settings)
     content = None if race.choice is None else race.choice.content
-    how = _How(encoder, roles, mean_weight, race.sign, content)
-    weight = seen.weight / mean_weight
+    how = _How(encoder, encoder.roles, mean_weight, race.sign, content)
     everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight)
     made = answered(replace(race, bias=everything), arrays, settings)
     # What the race paid for a parameter on the sample, it pays for all rows.
     cost = made.evidence.cost * math.log(weight) / math.log(float(arrays.weights.sum()))
     evidence = replace(made.evidence, n=encoder.rows_kept, cost=cost, sampled=arrays.n)
-    return LargeFit(encoder, replace(made, evidence=evidence), seen.sample, arrays, encoder.rows_kept)
+    return replace(made, evidence=evidence)
+
+
+def _fit_paper(
+    pieces: Pieces, encoder: Encoder, mean_weight: float, arrays: Arrays, settings: Settings
+) -> PaperFit:
+    """All rows train stage 1, the sample everything after it."""
+    # Torch is loaded only where networks are trained.
+    from proxycal.methods.paper import content_config, fit_paper_given, refuse_effects, stage_seeds
+    from proxycal.scale.stage1 import fit_content_pieces
+
+    refuse_effects(settings)
+    asked = settings.paper
+    content = fit_content_pieces(
+        pieces, encoder, content_config(asked), stage_seeds(settings), asked.validation, mean_weight
+    )
+    return fit_paper_given(content, encoder.rows_kept, arrays, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +172,11 @@ class _Chunks(Elsewhere):
 def _sums(how: _How, features: Frame, function: Callable[[Rows], S], frame: pd.DataFrame) -> S:
     """The sums of one piece, in blocks that fit the processor's cache."""
     arrays = how.encoder.transform(frame)
-    weights = _weights(frame, how.roles, arrays.kept) / how.mean_weight
+    weights = given_weights(frame, how.roles, arrays.kept) / how.mean_weight
     data = data_of(replace(arrays, weights=weights), how.sign)
     if how.content is not None:
         data = replace(data, extra=how.content.encode(arrays.P, arrays.E))
     return reduce(add, (function(features.rows(data.take(block))) for block in row_blocks(arrays.n)))
-
-
-def _weights(frame: pd.DataFrame, roles: Roles, kept: np.ndarray) -> np.ndarray:
-    """The weights as given, which `transform` has checked; ones where the table has none."""
-    if roles.weights is None:
-        return np.ones(int(kept.sum()))
-    return frame[roles.weights].to_numpy(dtype=float)[kept]
 
 
 def _refuse_gaps(seen: Summary, roles: Roles, settings: Settings) -> None:

@@ -35,6 +35,10 @@ class Pieces(ABC):
     def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
         """The sum of what the function makes of every piece."""
 
+    @abstractmethod
+    def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
+        """What the function makes of each piece, in the order of the rows, one piece at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class FramePieces(Pieces):
@@ -46,6 +50,10 @@ class FramePieces(Pieces):
         """One piece after the other, in this process."""
         with ONE_THREAD:
             return reduce(add, map(function, self._pieces()))
+
+    def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
+        """In this process."""
+        return map(partial(_alone, function), self._pieces())
 
     def _pieces(self) -> Iterator[pd.DataFrame]:
         for start in range(0, len(self.frame), BATCH):
@@ -92,6 +100,10 @@ class FilePieces(Pieces):
         )
         return reduce(add, _in_order(done))
 
+    def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
+        """In this process, whatever the engine: workers that run ahead would fill the memory."""
+        return (_alone(function, frame) for place in self.places for frame in _frames(place))
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionPieces(Pieces):
@@ -108,6 +120,16 @@ class PartitionPieces(Pieces):
         parts = zip(self.frame.to_delayed(), self.starts, strict=True)
         found = dask.compute(*(work(part, start) for part, start in parts))
         return reduce(add, (one for one in found if one is not None))
+
+    def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
+        """By Dask; only what the function makes of a partition comes here."""
+        import dask
+
+        work = dask.delayed(partial(_in_partition, function), pure=False)
+        for part, start in zip(self.frame.to_delayed(), self.starts, strict=True):
+            (made,) = dask.compute(work(part, start))
+            if made is not None:
+                yield made
 
 
 @contextmanager
@@ -167,10 +189,12 @@ def _frames(place: _Place) -> Iterator[pd.DataFrame]:
 
 
 def _in_partition(function: Callable[[pd.DataFrame], R], frame: pd.DataFrame, start: int) -> R | None:
-    if frame.empty:
-        return None
+    return None if frame.empty else _alone(function, _numbered(frame, start))
+
+
+def _alone(function: Callable[[pd.DataFrame], R], frame: pd.DataFrame) -> R:
     with ONE_THREAD:
-        return function(_numbered(frame, start))
+        return function(frame)
 
 
 def _numbered(frame: pd.DataFrame, start: int) -> pd.DataFrame:

@@ -90,6 +90,13 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
     )
 
 
+def given_weights(frame: pd.DataFrame, roles: Roles, kept: np.ndarray) -> np.ndarray:
+    """The weights of the kept rows as given, which `transform` has checked; ones where the table has none."""
+    if roles.weights is None:
+        return np.ones(int(kept.sum()))
+    return frame[roles.weights].to_numpy(dtype=float)[kept]
+
+
 def _numbers(frame: pd.DataFrame) -> np.ndarray:
     """A number for each row, (n,) uint64, that its values alone decide: not its dtype, place or label."""
     plain = {}
