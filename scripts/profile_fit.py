@@ -1,0 +1,93 @@
+"""Where the CPU time of a fit goes: one line per number of rows, a share per part.
+
+    python scripts/profile_fit.py exact 1000 10000 100000
+    python scripts/profile_fit.py paper 1000 10000
+
+Every size has a process of its own, so that its peak memory is its own too. Tables have 20 columns.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from proxycal import ProxyCalibrator
+from proxycal.experiments.bench_scale import ROLES, write_table
+
+# Parts that do not contain each other: (file, function) of this package.
+PARTS = {
+    "exact": {
+        "encode": [("table/encode.py", "fit"), ("table/encode.py", "transform")],
+        "sample": [("scale/sample.py", "summarise")],
+        "features": [("bias/designs.py", "candidates")],
+        "race": [("bias/race.py", "race"), ("bias/race.py", "one_component")],
+        "polish": [("bias/exact.py", "_final"), ("bias/exact.py", "_finer_noise")],
+        "all rows": [("bias/everything.py", "fit_everything")],
+        "interval": [("bias/conclude.py", "conclude")],
+        "matching": [("methods/parts.py", "match_likely")],
+        "moments": [("bias/moments.py", "fit_moments")],
+        "evidence": [("methods/evidence.py", "collect")],
+        "audit": [("answers.py", "table_findings")],
+        "rows shown": [("answers.py", "rows_shown")],
+    },
+    "paper": {
+        "encode": [("table/encode.py", "fit"), ("table/encode.py", "transform")],
+        "stage 1": [("content/train.py", "fit_content")],
+        "stage 2": [("bias/vae.py", "fit_bias_vae")],
+        "encoder": [("content/train.py", "encode")],
+        "matching": [("effect/match.py", "match_effect"), ("effect/match.py", "match_new")],
+        "moments": [("bias/moments.py", "fit_moments")],
+        "audit": [("answers.py", "table_findings")],
+        "rows shown": [("answers.py", "rows_shown")],
+    },
+}
+
+
+def main(method: str, sizes: list[str]) -> None:
+    """Print a Markdown table."""
+    print("| rows | CPU s | peak GiB | " + " | ".join(PARTS[method]) + " |")
+    print("|---" * (3 + len(PARTS[method])) + "|")
+    for n in sizes:
+        command = [sys.executable, __file__, method, "--alone", n]
+        print(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip(), flush=True)
+
+
+def alone(method: str, n: int) -> str:
+    """The line of one size."""
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        path = Path(folder, "table.parquet")
+        write_table(path, n)
+        model, profile = ProxyCalibrator(ROLES, method=method), cProfile.Profile(time.process_time)
+        # Once before, so that imports are not counted.
+        model.fit(pd.read_parquet(path).iloc[:300])
+        profile.runcall(model.fit_files, [path])
+    stats = pstats.Stats(profile)
+    whole = stats.total_tt  # type: ignore[attr-defined]
+    shares = [_seconds(stats, where) / whole for where in PARTS[method].values()]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return f"| {n:,} | {whole:.1f} | {peak:.2f} | " + " | ".join(f"{100 * one:.0f}%" for one in shares) + " |"
+
+
+def _seconds(stats: pstats.Stats, where: list[tuple[str, str]]) -> float:
+    """Seconds in some functions and all that they call."""
+    found = 0.0
+    for (file, _, name), (_, _, _, cumulative, _) in stats.stats.items():  # type: ignore[attr-defined]
+        if any(file.endswith("proxycal/" + at) and name == function for at, function in where):
+            found += cumulative
+    return found
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "--alone":
+        print(alone(sys.argv[1], int(sys.argv[3])))
+    else:
+        main(sys.argv[1], sys.argv[2:])
