@@ -170,7 +170,6 @@ MEASURE = """
 import resource, sys
 from proxycal.content.config import ContentConfig
 from proxycal.scale.pieces import file_pieces
-from proxycal.scale.sources import look_at
 from proxycal.scale.stage1 import fit_content_pieces
 from proxycal.table.encode import Encoder
 from proxycal.files import read_table
@@ -184,7 +183,7 @@ encoder = Encoder.fit(table.head(1000), roles)
 del table
 config = ContentConfig(d_z=1, width=2, depth=1, epochs=1, min_steps=0, batch_size=2048)
 with file_pieces([path] * copies, roles.columns, []) as pieces:
-    fit_content_pieces(pieces, replace(encoder, rows_kept=pieces.rows), config, (1, 2))
+    fit_content_pieces(pieces, replace(encoder, rows_kept=pieces.rows), config, (1, 2), 0.001)
 print(pieces.rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -194,14 +193,14 @@ def test_memory_does_not_grow_with_the_table_beyond_vectors(tmp_path):
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
-        rng.normal(size=(40_000, 38)).astype(np.float32), columns=[f"p_{i}" for i in range(38)]
+        rng.normal(size=(20_000, 38)).astype(np.float32), columns=[f"p_{i}" for i in range(38)]
     )
     table = table.assign(y=1.0, e_1=rng.normal(size=len(table)), e_2=rng.normal(size=len(table)))
     table.loc[0, "y"] = 2.0
     path = str(tmp_path / "table.parquet")
-    table.to_parquet(path, row_group_size=10_000)
+    table.to_parquet(path, row_group_size=5_000)
     found = []
-    for copies in (2, 10):
+    for copies in (2, 8):
         command = [sys.executable, "-c", MEASURE, path, str(copies)]
         here = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path)}
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=here)
