@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from proxycal import ProxyCalibrator
 from proxycal.experiments.bench_scale import ROLES, write_table
+from proxycal.experiments.bench_speed import peak_memory
 
 # Parts that do not contain each other: (file, function) of this package.
 PARTS = {
@@ -73,7 +73,7 @@ def alone(method: str, n: int) -> str:
     stats = pstats.Stats(profile)
     whole = stats.total_tt  # type: ignore[attr-defined]
     shares = [_seconds(stats, where) / whole for where in PARTS[method].values()]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory() / 2**30
     return f"| {n:,} | {whole:.1f} | {peak:.2f} | " + " | ".join(f"{100 * one:.0f}%" for one in shares) + " |"
 
 

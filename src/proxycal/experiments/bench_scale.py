@@ -8,7 +8,6 @@ are those of the clock, since that is what a second worker is for.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from proxycal.bias.starts import residual_of
 from proxycal.engine import Engine, map_as_done
 from proxycal.experiments import bench_null, trials
-from proxycal.experiments.bench_speed import ALPHA, cpu, ratios, row, single_component
+from proxycal.experiments.bench_speed import ALPHA, cpu, peak_memory, ratios, row, single_component
 from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
 from proxycal.simulation import simulate
@@ -180,8 +179,7 @@ def _main(what: str, table: str, run: str) -> dict[str, Any]:
             model.save(run)
         else:
             calibrate_files(run, [table], f"{run}-calibrated")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
-    return answer | {"seconds": time.process_time() - start, "peak": peak}
+    return answer | {"seconds": time.process_time() - start, "peak": peak_memory()}
 
 
 if __name__ == "__main__":
