@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     # Index vectors of F models -> standard normal noise (F, n_latents, N) on the CPU.
     Draw = Callable[[Sequence[Tensor]], Tensor]
 
+# Random rows read through one mapping of a file. Each brings 64 kB of its neighbours into memory, which stay
+# as long as the mapping.
+ROWS_OF_A_MAP = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -133,8 +137,12 @@ class FileRows:
     def take(self, sets: RowSets) -> dict[str, Tensor]:
         """Read each model's own rows."""
         index = sets.index.cpu().numpy()
-        found = torch.from_numpy(self._mapped()[index.ravel()]).view(*index.shape, -1)
-        return self._named(found)
+        wanted = index.ravel()
+        found = np.empty((len(wanted), sum(self.widths.values()) + 1), dtype=np.float32)
+        for begin in range(0, len(wanted), ROWS_OF_A_MAP):
+            part = slice(begin, begin + ROWS_OF_A_MAP)
+            found[part] = self._mapped()[wanted[part]]
+        return self._named(torch.from_numpy(found).view(*index.shape, -1))
 
     def weights_of(self, sets: RowSets) -> Tensor:
         """The weights of each model's own rows."""
@@ -158,7 +166,7 @@ class FileRows:
             yield self._named(torch.from_numpy(part)[None])
 
     def _mapped(self) -> np.ndarray:
-        """The file as (n, c + 1), mapped anew for every batch, so that its pages are let go with it."""
+        """The file as (n, c + 1), mapped anew for every use, so that the pages read are let go after it."""
         shape = len(self.weights), sum(self.widths.values()) + 1
         return np.memmap(self.path, dtype=np.float32, mode="r", shape=shape)
 
