@@ -1,11 +1,8 @@
 """Stage 1 trained from disk: the same bytes wherever the table is, in memory that does not grow with it."""
 
 import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,48 +161,3 @@ def test_what_stage_1_cannot_do_is_refused_before_anything_is_trained(sim, large
     ):  # fmt: skip
         with pytest.raises(kind, match=what):
             asked.fit_files(paths)
-
-
-MEASURE = """
-import resource, sys
-from proxycal.content.config import ContentConfig
-from proxycal.scale.pieces import file_pieces
-from proxycal.scale.stage1 import fit_content_pieces
-from proxycal.table.encode import Encoder
-from proxycal.files import read_table
-from proxycal import Roles
-from dataclasses import replace
-
-path = sys.argv[1]
-table = read_table(path)
-roles = Roles("y", [f"p_{i}" for i in range(38)], ["e_1", "e_2"])
-encoder = Encoder.fit(table.head(1000), roles)
-del table
-config = ContentConfig(d_z=1, width=2, depth=1, epochs=1, min_steps=0, batch_size=2048)
-for copies in (2, 8):
-    with file_pieces([path] * copies, roles.columns, []) as pieces:
-        fit_content_pieces(pieces, replace(encoder, rows_kept=pieces.rows), config, (1, 2), 0.001)
-    print(pieces.rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_table_beyond_vectors(tmp_path):
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        rng.normal(size=(20_000, 38)).astype(np.float32), columns=[f"p_{i}" for i in range(38)]
-    )
-    table = table.assign(y=1.0, e_1=rng.normal(size=len(table)), e_2=rng.normal(size=len(table)))
-    table.loc[0, "y"] = 2.0
-    path = str(tmp_path / "table.parquet")
-    table.to_parquet(path, row_group_size=5_000)
-    command = [sys.executable, "-c", MEASURE, path]
-    here = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=here)
-    rows, memory, more_rows, more_memory = (int(number) for number in done.stdout.split())
-    grown = 1024 * (more_memory - memory) / (more_rows - rows)
-    # A row takes 164 bytes on disk and 328 as it was read; positions and weights take about 40.
-    assert grown < 80, f"{grown:.0f} bytes for each further row"
-    assert not list(Path(tmp_path).glob("proxycal-*"))
