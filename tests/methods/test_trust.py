@@ -15,7 +15,8 @@ from proxycal.experiments.worlds import draw_world
 from proxycal.methods import refute
 from proxycal.methods.null import fit_null
 from proxycal.methods.training import keep, take, training_from, training_state
-from proxycal.model import NotFittedError, ProxyCalibrator, load
+from proxycal.model import NotFittedError, ProxyCalibrator
+from proxycal.saved import load
 
 
 @pytest.fixture(scope="module")

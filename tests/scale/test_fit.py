@@ -88,6 +88,18 @@ def test_jobs_and_engines_change_no_digit(world, tmp_path):
         )
 
 
+def test_workers_that_stand_in_another_folder_find_the_files(world, tmp_path, monkeypatch):
+    alphas = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        files_of(world.table(), tmp_path / name)
+        # The workers of the first fit are there still for the second.
+        model = ProxyCalibrator(world.roles).fit_files([f"part-{k}.parquet" for k in range(3)], jobs=2)
+        alphas.append(model.alpha_)
+    assert alphas[0] == alphas[1]
+
+
 def test_the_order_of_rows_changes_nothing(world):
     table = world.table()
     one = ProxyCalibrator(world.roles).fit(table)

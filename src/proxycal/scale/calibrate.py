@@ -113,7 +113,7 @@ def calibrate_files(
     ...     len(pandas.read_parquet(f"{folder}/out")), done.rows
     (400, 400)
     """
-    names, run, place = [os.fspath(one) for one in tables], os.path.abspath(run), Path(out)
+    names, run, place = [os.path.abspath(one) for one in tables], os.path.abspath(run), Path(out)
     how = _How(_workers(jobs, names), engine, scheduler, resume, quiet)
     into_folder = _is_folder(place, names)
     model, digest = load(run), run_digest(run)

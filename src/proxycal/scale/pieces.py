@@ -7,6 +7,7 @@ not change a digit.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -142,6 +143,8 @@ def file_pieces(
     scheduler: str | None = None,
 ) -> Iterator[FilePieces]:
     """The pieces of files; with engine="dask" and no scheduler, a local cluster lives for the block."""
+    # A worker may stand in another folder.
+    paths = [os.path.abspath(path) for path in paths]
     workers = min(jobs, len(paths)) if engine == "joblib" else 1
     found = dict(map_as_done(partial(look_at, text=text), paths, jobs=workers))
     places, first = [], 0
