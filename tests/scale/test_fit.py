@@ -183,6 +183,15 @@ def test_missing_values_are_counted_over_the_whole_table(world, tmp_path, monkey
         ProxyCalibrator(world.roles, missing="impute").fit(table)
 
 
+@pytest.mark.usefixtures("short_batches")
+def test_a_piece_without_a_complete_row_adds_nothing(world):
+    table = world.table()
+    table.loc[256:511, "p_1"] = np.nan
+    dropped = ProxyCalibrator(world.roles, missing="drop").fit(table)
+    assert dropped.result_.n == 1500 - 256
+    same(dropped, ProxyCalibrator(world.roles).fit(table.dropna()), rtol=1e-6)
+
+
 def test_what_cannot_be_fitted_in_pieces_is_refused_by_name(world, tmp_path):
     paths = files_of(world.table().assign(c=1), tmp_path)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, cluster="c")

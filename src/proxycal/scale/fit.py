@@ -26,7 +26,7 @@ from proxycal.bias.everything import fit_everything
 from proxycal.bias.sums import Elsewhere
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.exact import answered, data_of, find
-from proxycal.scale.sample import given_weights, summarise
+from proxycal.scale.sample import given_weights, has_rows, summarise
 from proxycal.table.encode import Encoder
 from proxycal.table.wording import counted, shown
 
@@ -121,7 +121,7 @@ def _fit_exact(
     """The sample chooses the models, all rows fit them; `weight` is that of all rows."""
     race = find(arrays, settings)
     content = None if race.choice is None else race.choice.content
-    how = _How(encoder, encoder.roles, mean_weight, race.sign, content)
+    how = _How(encoder, mean_weight, race.sign, content)
     everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight)
     made = answered(replace(race, bias=everything), arrays, settings)
     # What the race paid for a parameter on the sample, it pays for all rows.
@@ -151,7 +151,6 @@ class _How:
     """What a worker needs to see raw rows as the estimator does."""
 
     encoder: Encoder
-    roles: Roles
     mean_weight: float
     sign: float
     content: ContentFit | None
@@ -169,10 +168,12 @@ class _Chunks(Elsewhere):
         return self.pieces.add_up(partial(_sums, self.how, self.frame, function))
 
 
-def _sums(how: _How, features: Frame, function: Callable[[Rows], S], frame: pd.DataFrame) -> S:
-    """The sums of one piece, in blocks that fit the processor's cache."""
+def _sums(how: _How, features: Frame, function: Callable[[Rows], S], frame: pd.DataFrame) -> S | None:
+    """The sums of one piece, in blocks that fit the processor's cache; None where no row of it is used."""
+    if not has_rows(frame, how.encoder):
+        return None
     arrays = how.encoder.transform(frame)
-    weights = given_weights(frame, how.roles, arrays.kept) / how.mean_weight
+    weights = given_weights(frame, how.encoder.roles, arrays.kept) / how.mean_weight
     data = data_of(replace(arrays, weights=weights), how.sign)
     if how.content is not None:
         data = replace(data, extra=how.content.encode(arrays.P, arrays.E))

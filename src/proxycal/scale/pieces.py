@@ -33,8 +33,8 @@ class Pieces(ABC):
     """The pieces of one table."""
 
     @abstractmethod
-    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
-        """The sum of what the function makes of every piece."""
+    def add_up(self, function: Callable[[pd.DataFrame], R | None]) -> R:
+        """The sum of what the function makes of every piece; None, for a piece without rows, adds nothing."""
 
     @abstractmethod
     def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
@@ -47,10 +47,10 @@ class FramePieces(Pieces):
 
     frame: pd.DataFrame
 
-    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+    def add_up(self, function: Callable[[pd.DataFrame], R | None]) -> R:
         """One piece after the other, in this process."""
         with ONE_THREAD:
-            return reduce(add, map(function, self._pieces()))
+            return _whole(_total(map(function, self._pieces())))
 
     def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
         """In this process."""
@@ -90,7 +90,7 @@ class FilePieces(Pieces):
         """The whole table, in memory."""
         return pd.concat([frame for place in self.places for frame in _frames(place)])
 
-    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+    def add_up(self, function: Callable[[pd.DataFrame], R | None]) -> R:
         """By the workers of the engine, each reading its own rows."""
         done = map_as_done(
             partial(_at_place, function),
@@ -99,7 +99,7 @@ class FilePieces(Pieces):
             engine=self.engine,
             scheduler=self.scheduler,
         )
-        return reduce(add, _in_order(done))
+        return _whole(_total(_in_order(done)))
 
     def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
         """In this process, whatever the engine: workers that run ahead would fill the memory."""
@@ -113,14 +113,14 @@ class PartitionPieces(Pieces):
     frame: Any
     starts: tuple[int, ...]
 
-    def add_up(self, function: Callable[[pd.DataFrame], R]) -> R:
+    def add_up(self, function: Callable[[pd.DataFrame], R | None]) -> R:
         """All at once by Dask; a partition that is lost with its worker is made again."""
         import dask
 
         work = dask.delayed(partial(_in_partition, function), pure=False)
         parts = zip(self.frame.to_delayed(), self.starts, strict=True)
         found = dask.compute(*(work(part, start) for part, start in parts))
-        return reduce(add, (one for one in found if one is not None))
+        return _whole(_total(iter(found)))
 
     def in_turn(self, function: Callable[[pd.DataFrame], R]) -> Iterator[R]:
         """By Dask; only what the function makes of a partition comes here."""
@@ -180,8 +180,21 @@ def is_partitioned(frame: Any) -> bool:
     return type(frame).__module__.startswith("dask.") and hasattr(frame, "to_delayed")
 
 
-def _at_place(function: Callable[[pd.DataFrame], R], place: _Place) -> R:
-    return reduce(add, map(function, _frames(place)))
+def _at_place(function: Callable[[pd.DataFrame], R | None], place: _Place) -> R | None:
+    return _total(map(function, _frames(place)))
+
+
+def _total(made: Iterator[R | None]) -> R | None:
+    """The sum of the records in their order; None where there is none."""
+    there = (one for one in made if one is not None)
+    first = next(there, None)
+    return None if first is None else reduce(add, there, first)
+
+
+def _whole(total: R | None) -> R:
+    if total is None:
+        raise TableError("the table has no row to use: every row has a gap; leave out an empty column")
+    return total
 
 
 def _frames(place: _Place) -> Iterator[pd.DataFrame]:
@@ -191,7 +204,7 @@ def _frames(place: _Place) -> Iterator[pd.DataFrame]:
         at += table.num_rows
 
 
-def _in_partition(function: Callable[[pd.DataFrame], R], frame: pd.DataFrame, start: int) -> R | None:
+def _in_partition(function: Callable[[pd.DataFrame], R | None], frame: pd.DataFrame, start: int) -> R | None:
     return None if frame.empty else _alone(function, _numbered(frame, start))
 
 

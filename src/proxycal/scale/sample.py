@@ -19,6 +19,7 @@ from proxycal.table.require import read_table, refuse_infinite
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxycal.table.encode import Encoder
     from proxycal.table.roles import Roles
 
 # Distinct rows of a sample, and at least of every level.
@@ -88,6 +89,13 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
         number=number,
         count=count,
     )
+
+
+def has_rows(frame: pd.DataFrame, encoder: Encoder) -> bool:
+    """Whether a piece holds a row to use: with missing="drop" all of its rows may have a gap."""
+    roles = encoder.roles
+    measured = [roles.outcome, *roles.proxies, *roles.environment]
+    return encoder.missing != "drop" or bool(frame[measured].notna().all(axis=1).any())
 
 
 def given_weights(frame: pd.DataFrame, roles: Roles, kept: np.ndarray) -> np.ndarray:

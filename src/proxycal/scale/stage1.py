@@ -18,7 +18,7 @@ from proxycal.content.train import fit_content_file
 from proxycal.errors import TableError
 from proxycal.neural.device import device_named
 from proxycal.neural.rows import write_rows
-from proxycal.scale.sample import given_weights
+from proxycal.scale.sample import given_weights, has_rows
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def fit_content_pieces(
 
 def _encoded(encoder: Encoder, unit: float, frame: pd.DataFrame) -> np.ndarray:
     """The rows of a piece, (m, p + q + 1) in single precision: P, E and the weight."""
+    if not has_rows(frame, encoder):
+        width = sum(len(code.suffixes) for code in (*encoder.proxies, *encoder.environment)) + 1
+        return np.empty((0, width), dtype=np.float32)
     arrays = encoder.transform(frame)
     weights = given_weights(frame, encoder.roles, arrays.kept) / unit
     # What is beyond single precision becomes infinite, which the loss finds and names.
