@@ -59,8 +59,7 @@ def test_what_counts_as_an_alarm():
 
     coped = finding("shape", True, 1e-9)
     found = [finding("race", False), coped, finding("direct", True, 0.5), finding("gap", True, 0.0)]
-    assert alarms(found, biased=True) == ["race", "shape"]
-    assert alarms(found, biased=False) == ["shape"]
+    assert alarms(found) == ["race", "shape"]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def found():
         constancy_p=math.nan,
         by_level_gain=math.nan,
         moved_p=math.nan,
+        direct_p=math.nan,
         gap=math.nan,
         shape="J=1",
         null_shape="J=2, shared slopes",
@@ -146,13 +147,17 @@ def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"moved_p": 0.009}, "moves a proxy"), ({"gap": 0.7}, "two groups")],
+    [
+        ({"moved_p": 0.009}, "moves a proxy"),
+        ({"gap": 0.7}, "two groups"),
+        ({"direct_p": 9e-4}, "an effect of its own"),
+    ],
     ids=str,
 )
 def test_rows_that_would_hide_a_bias_do_not_show_its_absence(nothing, change, said):
     assert verdict(replace(nothing, **change)) == "not identified"
     assert said in by_topic(replace(nothing, **change))["race"].reading
-    assert verdict(replace(nothing, moved_p=0.011, gap=0.5)) == "no bias found"
+    assert verdict(replace(nothing, moved_p=0.011, gap=0.5, direct_p=0.0011)) == "no bias found"
 
 
 @pytest.mark.parametrize(
@@ -284,6 +289,16 @@ def test_no_bias_is_said_of_the_race(nothing):
     assert one.reading == "Models without a bias explain the outcome as well."
     assert one.value == -40.0
     assert "J=2, shared slopes" in one.statistic
+
+
+def test_a_bias_that_nobody_claims_asks_for_nothing(nothing):
+    poor = {"share": 0.99, "overlap": 0.1, "gate_p": 0.5, "first_stage_f": 1.0, "match": size("match", 9.0)}
+    said = findings(replace(nothing, **poor))
+    assert all(one.ok for one in said)
+    assert by_topic(replace(nothing, **poor))["share"].reading == "It says nothing here: no bias is claimed."
+    doubtful = by_topic(replace(nothing, **poor, direct_p=1e-9))
+    assert not doubtful["race"].ok
+    assert not doubtful["share"].ok
 
 
 def test_every_reason_for_doubt_has_a_finding_that_fails(found):

@@ -13,6 +13,7 @@ from proxycal.check.assumptions import agreement_of_models, even_noise, exclusio
 from proxycal.check.instruments import moved_proxies
 from proxycal.check.outcome import direct_environment, gap_in_content, noise_shape
 from proxycal.methods.exact import ExactFit, data_of
+from proxycal.methods.exact_findings import unclaimed
 from proxycal.methods.parts import outcome_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def further_findings(
     ]
     if isinstance(fit, ExactFit) and fit.verdict == "bias found" and fit.spec.frame.effect == "constant":
         found.append(agreement_of_models(_models(arrays, settings), fit.estimate.se))
+    if fit.verdict == "no bias found":
+        found = [unclaimed(one) for one in found]
     return [*found, multiplicity([*before, *found])]
 
 

@@ -16,8 +16,8 @@ from scipy.stats import f as f_distribution
 
 from proxycal.bias.designs import spaced
 from proxycal.bias.mixture import content_mean, posterior
-from proxycal.check.instruments import any_moved, moved_proxies
-from proxycal.check.outcome import GAP, TOLD, content_gap
+from proxycal.check.instruments import any_moved, direct_p, moved_proxies
+from proxycal.check.outcome import GAP, SURPRISING, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.methods.fit import Estimate
 
@@ -54,9 +54,10 @@ class Evidence:
     the biased inside the unbiased rows' content. two_humps : the best model without a bias is a shift that E
     does not drive. constancy_p : p-value of "one size for all levels" where alpha varies, else NaN.
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
-    moves every proxy through content only", gap : between groups of content that E tells apart, in sds
-    within; both asked only where no bias leads, and NaN otherwise. content : how splines and z_hat compared,
-    where content is curved. sampled : rows that matching, moments and checks saw, where not all of them.
+    moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
+    between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
+    NaN otherwise. content : how splines and z_hat compared, where content is curved. sampled : rows that
+    matching, moments and checks saw, where not all of them.
     """
 
     gain: float
@@ -74,6 +75,7 @@ class Evidence:
     constancy_p: float
     by_level_gain: float
     moved_p: float
+    direct_p: float
     gap: float
     shape: str
     null_shape: str
@@ -125,8 +127,10 @@ def collect(
     frame = found.bias.frame
     L = len(found.shift)
     gamma = found.bias.params.gamma[0, 1:]
-    y_cal = data.y - p_biased * (rows.D @ found.shift)
-    moved_p, gap = (math.nan, math.nan) if found.gain > 0.0 else _hidden(found.null, data)
+    # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
+    leads = found.gain > 0.0
+    y_cal = data.y - p_biased * (rows.D @ found.shift) if leads else data.y
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(found.null, data)
     return Evidence(
         gain=found.gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
@@ -143,6 +147,7 @@ def collect(
         constancy_p=_constancy(found),
         by_level_gain=_by_level_gain(found.runners),
         moved_p=moved_p,
+        direct_p=direct,
         gap=gap,
         shape=found.bias.shape.label,
         null_shape=found.null.shape.label,
@@ -157,14 +162,20 @@ def collect(
     )
 
 
-def _hidden(null: Spec, data: Data) -> tuple[float, float]:
-    """What could hide a bias from the race: a proxy that carries it, or groups without common content."""
+def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
+    """What could hide a bias: a proxy that carries it, E beside content, groups without common content.
+
+    Validated rows show a bias whatever E does, so that with them the second is not asked.
+    """
     part = data.take(spaced(len(data.y), CHECKED_ROWS))
     moved_p = any_moved(moved_proxies(part.P, part.E, part.weights, part.cluster))
+    direct, nobody = math.nan, np.zeros(len(part.y))
+    if data.truth is None:
+        direct = direct_p(part.y, part.P, part.E, nobody, 0.0, 0.0, part.weights, part.cluster)
     rows = null.frame.rows(replace(part, truth=None))
     content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
     gap, told = content_gap(content, part.E, part.weights)
-    return moved_p, gap if told >= TOLD else 0.0
+    return moved_p, direct, gap if told >= TOLD else 0.0
 
 
 def _two_humps(null: Spec) -> bool:
@@ -271,10 +282,12 @@ def _disagree(evidence: Evidence) -> bool:
 
 
 def hides_bias(evidence: Evidence) -> str:
-    """Why these rows could not show a bias: "exclusion", "gap", or nothing that is known."""
+    """Why these rows could not show a bias: "exclusion", "gap", "direct", or nothing that is known."""
     if evidence.moved_p < MOVED:
         return "exclusion"
-    return "gap" if evidence.gap >= GAP else ""
+    if evidence.gap >= GAP:
+        return "gap"
+    return "direct" if evidence.direct_p < SURPRISING else ""
 
 
 def verdict(evidence: Evidence) -> str:

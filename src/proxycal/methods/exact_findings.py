@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
-from proxycal.methods.evidence import IRRELEVANT, NEARLY_ALL, OVERLAP, hides_bias, reasons_for_doubt
+from proxycal.methods.evidence import IRRELEVANT, NEARLY_ALL, OVERLAP, hides_bias, reasons_for_doubt, verdict
 
 if TYPE_CHECKING:
     from proxycal.methods.evidence import Evidence
+
+# Questions that only a claimed bias raises.
+ABOUT_A_BIAS = (
+    "separation",
+    "gate",
+    "overlap",
+    "share",
+    "direction",
+    "agreement with moments",
+    "agreement with matching",
+    "first-stage",
+    "leverage",
+)
 
 
 def findings(evidence: Evidence) -> tuple[Finding, ...]:
     """The reasons for the verdict first, then the cross-checks and what was chosen on the way."""
     doubt = reasons_for_doubt(evidence)
-    return (
+    made = (
         _race(evidence),
         _separation(evidence, "separation" in doubt),
         _gate(evidence),
@@ -31,6 +45,14 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         _varies(evidence),
         _content(evidence),
     )
+    return tuple(unclaimed(one) for one in made) if verdict(evidence) == "no bias found" else made
+
+
+def unclaimed(one: Finding) -> Finding:
+    """The finding where no bias is claimed: what is wrong with one that nobody claims asks for nothing."""
+    if one.ok or one.topic not in ABOUT_A_BIAS:
+        return one
+    return replace(one, reading="It says nothing here: no bias is claimed.", remedy="Nothing to do.", ok=True)
 
 
 def _race(e: Evidence) -> Finding:
@@ -60,6 +82,12 @@ def _race(e: Evidence) -> Finding:
             f"environment tells apart ({e.gap:.1f} sds): a bias of one of them would look like its content."
         )
         remedy = "Fit each group alone, or add rows with content in between."
+    elif hides_bias(e) == "direct":
+        reading = (
+            "Models without a bias explain the outcome as well, but the environment moves it beyond content "
+            f"(p = {e.direct_p:.2g}): by an effect of its own, or by a bias that these rows cannot show."
+        )
+        remedy = "Validate some rows (role truth), or find proxies that see more of the content."
     else:
         reading = "Models without a bias explain the outcome as well."
         remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
@@ -68,7 +96,7 @@ def _race(e: Evidence) -> Finding:
         statistic=f"BIC gain {e.gain:.1f} ({e.shape}, with bias, against {e.null_shape}, without)",
         reading=reading,
         remedy=remedy,
-        ok=e.gain > 0.0,
+        ok=e.gain > 0.0 or verdict(e) == "no bias found",
         topic="race",
         value=e.gain,
     )
