@@ -6,6 +6,7 @@ import pytest
 import proxycal.bias.designs as designs
 import proxycal.bias.exact as exact
 from proxycal.bias.designs import Data
+from proxycal.bias.everything import fit_everything
 from proxycal.experiments.worlds import draw_world
 
 
@@ -46,3 +47,18 @@ def test_a_slice_of_pieces_is_a_list_of_them():
     chunks = frame.chunks(data)
     assert len(chunks[0:1]) == len(chunks) == 1
     assert chunks[0].X.shape[0] == 400
+
+
+def test_only_a_model_within_reach_goes_on_to_the_maximum_of_all_rows():
+    data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
+    sample = exact.fit_exact(data.take(np.arange(0, 1200, 2)))
+    whole = exact.fit_exact(data)
+    far = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, seen=1e6)
+    near = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, seen=1.0)
+    assert far.null.params is sample.null.params
+    assert far.converged
+    assert near.null.params is not sample.null.params
+    # Twice the sample is worth a BIC of about one for each of its parameters, of which there are 40.
+    assert 0.0 < far.gain - near.gain < 120.0
+    for one in (far, near):
+        np.testing.assert_allclose(one.shift, whole.shift, rtol=1e-6)

@@ -26,25 +26,45 @@ if TYPE_CHECKING:
     from proxycal.bias.sums import Chunked
 
 
-def fit_everything(found: ExactBias, chunks_of: Callable[[Frame], Chunked], n: float) -> ExactBias:
+# More rows than the sample's m bring a model of k parameters k n / m in BIC or so: its estimates were off by
+# their errors in m rows. Models further apart than REACH times that stay in their order.
+REACH = 10.0
+
+
+def fit_everything(
+    found: ExactBias, chunks_of: Callable[[Frame], Chunked], n: float, seen: float
+) -> ExactBias:
     """The models of a sample fitted to all rows and compared there.
 
     found : the answer of the sample, without clusters. chunks_of : all rows in a frame's features; n : their
-    weight. What it holds of the race (runners, n_race) and its offset stay those of the sample.
+    weight; seen : that of the sample. What it holds of the race (runners, n_race) and its offset stay those
+    of the sample. A model without a bias that cannot catch up is left where the sample had it.
     """
-    bias = _runner(found.bias, chunks_of(found.bias.frame), found.floor, n)
-    null = _runner(found.null, chunks_of(found.null.frame), found.floor, n)
-    if bias.bic < null.bic and found.null.shape.gate != "constant":
+    bias = _carried(found.bias, chunks_of(found.bias.frame), found.floor, n)
+    beyond = bias.bic + REACH * n / seen * _size(found.null)
+    null = _carried(found.null, chunks_of(found.null.frame), found.floor, n, beyond)
+    # The sample preferred its null to the same shift without a gate, so that one cannot catch up either.
+    if bias.bic < null.bic < beyond and found.null.shape.gate != "constant":
         shape, params = ungated(bias.entrant.shape, bias.entrant.params)
         bare = replace(found.bias, shape=shape, params=params)
-        other = _runner(bare, chunks_of(bare.frame), found.floor, n)
+        other = _carried(bare, chunks_of(bare.frame), found.floor, n)
         null = min(null, other, key=lambda r: r.bic)
     chunks = chunks_of(bias.frame)
     answer = conclude(chunks, None, bias, null, found.runners, found.n_race, found.floor)
     return replace(answer, offset=found.offset)
 
 
-def _runner(spec: Spec, chunks: Chunked, floor: float, n: float) -> Runner:
-    rules = Rules.of([spec.shape], spec.params.beta.shape[2], floor_of(spec.shape, floor))
-    params, converged = to_maximum(spec.params, chunks, rules)
-    return Runner(spec.frame, valued(spec.shape, params, chunks, n, converged), Side(np.zeros(0)))
+def _carried(spec: Spec, chunks: Chunked, floor: float, n: float, beyond: float = np.inf) -> Runner:
+    """The model at its maximum over all rows; where its BIC is beyond reach, as it comes from the sample."""
+    model = valued(spec.shape, spec.params, chunks, n, converged=True) if beyond < np.inf else None
+    if model is None or model.bic < beyond:
+        rules = Rules.of([spec.shape], spec.params.beta.shape[2], floor_of(spec.shape, floor))
+        params, converged = to_maximum(spec.params, chunks, rules)
+        model = valued(spec.shape, params, chunks, n, converged)
+    return Runner(spec.frame, model, Side(np.zeros(0)))
+
+
+def _size(spec: Spec) -> int:
+    """How many parameters a model has."""
+    p, q = spec.params.beta.shape[2], spec.params.scale.shape[1]
+    return spec.shape.size(p, q, 0 if spec.params.a is None else spec.params.a.shape[1])

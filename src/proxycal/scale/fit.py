@@ -122,10 +122,11 @@ def _fit_exact(
     race = find(arrays, settings)
     content = None if race.choice is None else race.choice.content
     how = _How(encoder, mean_weight, race.sign, content)
-    everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight)
+    seen = float(arrays.weights.sum())
+    everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight, seen)
     made = answered(replace(race, bias=everything), arrays, settings)
     # What the race paid for a parameter on the sample, it pays for all rows.
-    cost = made.evidence.cost * math.log(weight) / math.log(float(arrays.weights.sum()))
+    cost = made.evidence.cost * math.log(weight) / math.log(seen)
     evidence = replace(made.evidence, n=encoder.rows_kept, cost=cost, sampled=arrays.n)
     return replace(made, evidence=evidence)
 
