@@ -19,12 +19,12 @@ CODES = [f"{code:05d}" for code in range(1001, 1061)]
 
 @pytest.fixture(scope="module")
 def scripts():
-    """The three modules, found as they are when a script is run."""
+    """The modules, found as they are when a script is run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(SCRIPTS))
         yield {
             name: importlib.import_module(name)
-            for name in ("study_page", "tornado_losses", "hurricane_losses")
+            for name in ("study_page", "tornado_losses", "hurricane_losses", "check_storms")
         }
 
 
@@ -138,3 +138,16 @@ def test_verdicts_that_differ_are_said_to(scripts):
     differ = scripts["study_page"]._agreement({"bias found", "no bias found"})
     assert "depends on how the table is asked (bias found; no bias found)" in differ
     assert "same verdict" in scripts["study_page"]._agreement({"no bias found"})
+
+
+def test_days_of_storms_are_compared_with_their_tracks_near_land(scripts):
+    """A centre at sea, off Louisiana, over Mississippi and at sea again; a storm that no track knows."""
+    tracks = pd.DataFrame({
+        "name": "Ann", "year": 2005, "month": 8, "day": [26, 28, 29, 30],
+        "lat": [22.0, 28.5, 31.5, 45.0], "long": [-86.0, -90.0, -89.5, -50.0],
+    })  # fmt: skip
+    storms = pd.DataFrame({"storm": ["Ann-2005", "Bob-2005"]})
+    storms["first"], storms["last"] = pd.Timestamp("2005-08-26"), pd.Timestamp("2005-08-30")
+    made = scripts["check_storms"].compare(storms, tracks).set_index("storm")
+    assert made.loc["Ann-2005", ["starts", "ends"]].tolist() == [-2, 1]
+    assert made["overlap"].tolist() == [True, False]
