@@ -270,10 +270,11 @@ class ProxyCalibrator(BaseEstimator):
         """The reasons for which `calibrate` leaves the outcome as reported; empty where it does not."""
         if self._fitted().verdict == "bias found":
             return ""
-        reasons = [one.reading for one in self.fit_.findings if not one.ok]
+        made = self.fit_.findings
+        reasons = [one.reading for one in made if not one.ok] or [made[0].reading]
         return (
             f"the verdict is '{self.verdict_}', so the outcome is left as reported "
-            "(y_cal = y_obs, shift = 0): " + (" ".join(reasons) or "see summary().")
+            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}"
         )
 
     # --- questions put to the fit ---

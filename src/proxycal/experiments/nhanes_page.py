@@ -130,10 +130,8 @@ def _reasons(long: pd.DataFrame) -> list[str]:
         lines.append(f"- {outcome}: **{verdict}**. {reasons}")
     lines += [
         "",
-        "Unless the verdict is 'bias found' the report is left as it was. 'No bias found' is not 'no bias': "
-        "it says that no shift of one size, of people whom the environment tells apart, explains these "
-        "reports better than a model without one. The truth shows (section Why) that there is an error, "
-        "of another kind.",
+        "Unless the verdict is 'bias found' the report is left as it was. The truth shows (section Why) that "
+        "there is an error, of another kind than one shift of people whom the environment tells apart.",
     ]
     return lines
 
