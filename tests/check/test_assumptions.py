@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from proxycal.check.assumptions import (
     agreement_of_models,
@@ -93,6 +94,18 @@ def test_even_noise_passes_and_uneven_noise_is_seen_unless_modelled():
     assert even_noise(uneven, E, np.ones(500), modelled=True).ok
 
 
+def test_the_size_of_the_noise_is_tested_as_a_regression_with_robust_errors():
+    rng = np.random.default_rng(4)
+    E, square, w = rng.normal(size=(90, 2)), rng.exponential(size=90), rng.uniform(0.5, 2.0, 90)
+    X, size = np.column_stack([np.ones(90), E]), np.sqrt(square)
+    bread = np.linalg.inv(X.T @ (X * w[:, None]))
+    beta = bread @ X.T @ (w * size)
+    scores = X * (w * (size - X @ beta))[:, None]
+    cov = (bread @ scores.T @ scores @ bread)[1:, 1:]
+    p = chi2.sf(beta[1:] @ np.linalg.solve(cov, beta[1:]), 2)
+    assert even_noise(square, E, w, modelled=False).value == pytest.approx(p)
+
+
 def test_noise_that_a_cluster_shares_is_one_observation():
     rng = np.random.default_rng(0)
     rejected = [0, 0]
@@ -112,7 +125,7 @@ def test_influence_is_what_leaving_a_row_out_does():
     X = np.column_stack([np.ones(60), P, E])
     y = P[:, 0] + 2.0 * a + rng.normal(size=60)
     w = np.ones(60)
-    influence, _ = row_influence(y, X, a, w)
+    influence, se = row_influence(y, X, a, w)
 
     def slope(rows: np.ndarray) -> float:
         return float(np.linalg.lstsq(np.column_stack([X, a])[rows], y[rows], rcond=None)[0][-1])
@@ -121,6 +134,14 @@ def test_influence_is_what_leaving_a_row_out_does():
     moved = np.array([slope(everything) - slope(np.delete(everything, i)) for i in range(60)])
     # Frisch-Waugh keeps what X explains fixed, which is all but exact for one row of many.
     assert np.corrcoef(influence, moved)[0, 1] > 0.99
+    many = np.argsort(-np.abs(moved))[:20]
+    assert np.median(influence[many] / moved[many]) == pytest.approx(1.0, abs=0.08)
+    # The error is that of the slope's robust t.
+    slope_all, t = slope_test(y, a, X, w)
+    assert se == pytest.approx(abs(slope_all / t))
+    most = leverage(y, P, E, a, w)
+    assert most.value == pytest.approx(np.abs(influence).max() / se)
+    assert most.statistic == f"the heaviest row moves alpha by {most.value:.2f} standard errors"
 
 
 def test_one_wild_row_or_cluster_is_heavy():
@@ -148,3 +169,4 @@ def test_multiplicity_counts():
     found = multiplicity([fine, bad, fine])
     assert found.value == 1.0
     assert "1 of 3" in found.statistic
+    assert found.ok

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import chi2, jarque_bera
+from sklearn.decomposition import FactorAnalysis
 
 from proxycal.check.instruments import content_proxies, direct_p, factors_p, inflation, moved_proxies
 from proxycal.check.outcome import content_gap, direct_environment, gap_in_content, noise_shape, normality
@@ -30,6 +31,30 @@ def test_noisy_proxies_are_no_direct_effect_and_a_direct_effect_is_seen():
     asked = np.array(p)[np.isfinite(p)]
     assert len(asked) >= 36
     assert (asked < 0.05).sum() <= 6
+
+
+def test_the_direct_effect_is_tested_by_two_stage_least_squares():
+    y, P, E = world(3)
+    y = y + 0.05 * E[:, 2]
+    w, nobody = np.random.default_rng(0).uniform(0.5, 2.0, len(y)), np.zeros(len(y))
+    ones = np.column_stack([np.ones(len(y)), E])
+    held = content_proxies(P, ones, w)
+    X, Z = np.column_stack([ones, P[:, held]]), np.column_stack([ones, np.delete(P, held, axis=1)])
+    seen = Z @ np.linalg.solve(Z.T @ (Z * w[:, None]), Z.T @ (X * w[:, None]))
+    bread = np.linalg.inv(seen.T @ (X * w[:, None]))
+    beta = bread @ seen.T @ (w * y)
+    scores = seen * (w * (y - X @ beta))[:, None]
+    cov = (bread @ scores.T @ scores @ bread.T)[1:4, 1:4]
+    p = chi2.sf(beta[1:4] @ np.linalg.solve(cov, beta[1:4]), 3)
+    assert 1e-6 < p < 0.9
+    assert direct_p(y, P, E, nobody, 0.0, 0.0, w) == pytest.approx(p)
+    assert direct_environment(y, P, E, nobody, 0.0, 0.0, w, modelled=False).value == pytest.approx(p)
+    # What is not known of alpha widens the errors along the slope of who is biased.
+    who = (E[:, 2] > 0.0).astype(float)
+    of_p = (bread @ seen.T @ (w * who))[1:4]
+    wider = cov + 0.3**2 * np.outer(of_p, of_p)
+    p = chi2.sf(beta[1:4] @ np.linalg.solve(wider, beta[1:4]), 3)
+    assert direct_p(y, P, E, who, 2.0, 0.3, w) == pytest.approx(p)
 
 
 def test_direct_effects_are_in_order_only_where_the_model_has_them():
@@ -76,6 +101,25 @@ def test_a_leaking_proxy_is_moved_by_the_environment_and_clean_ones_are_not():
     assert alarms <= 4
 
 
+def test_a_proxy_is_moved_where_it_is_an_outcome_with_a_direct_effect():
+    _, P, E = world(1)
+    w, nobody = np.ones(600), np.zeros(600)
+    one = [direct_p(P[:, k], np.delete(P, k, axis=1), E, nobody, 0.0, 0.0, w) for k in range(5)]
+    assert np.isfinite(one).all()
+    np.testing.assert_allclose(moved_proxies(P, E, w), one)
+
+
+def test_common_factors_are_tested_as_in_maximum_likelihood_factor_analysis():
+    _, P, _ = world(5)
+    w = np.ones(600)
+    model = FactorAnalysis(2, tol=1e-10, max_iter=20_000).fit((P - P.mean(axis=0)) / P.std(axis=0))
+    corr, made = np.corrcoef(P.T), model.get_covariance()
+    lack = np.log(np.linalg.det(made) / np.linalg.det(corr)) + np.trace(corr @ np.linalg.inv(made)) - 5
+    # Bartlett: n - 1 - (2 p + 5) / 6 - 2 r / 3, and ((p - r)^2 - p - r) / 2 degrees of freedom.
+    p = chi2.sf((600 - 1 - 15 / 6 - 4 / 3) * lack, 1)
+    assert factors_p(P, np.ones((600, 1)), w, 2) == pytest.approx(p, rel=1e-3)
+
+
 def test_normality_is_that_of_jarque_and_bera_where_all_is_known():
     x = np.random.default_rng(3).exponential(size=50)
     p, skew = normality(x, np.zeros(50), np.zeros(50), np.ones(50))
@@ -96,7 +140,9 @@ def test_a_bias_is_no_skew_and_a_skew_is():
     assert noise_shape(noise + 4.0 * a, a, bias, w, modelled=False).ok
     skewed = rng.exponential(size=800)
     assert not noise_shape(skewed + 4.0 * a, a, bias, w, modelled=False).ok
-    assert noise_shape(skewed + 4.0 * a, a, bias, w, modelled=True).ok
+    seen = noise_shape(skewed + 4.0 * a, a, bias, w, modelled=True)
+    assert seen.ok
+    assert seen.value == normality(skewed + 4.0 * a, a, bias, w)[0]
 
 
 def test_the_gap_by_hand_and_only_where_the_environment_tells():
@@ -109,6 +155,7 @@ def test_the_gap_by_hand_and_only_where_the_environment_tells():
     assert gap == pytest.approx(6.0 - 2 * 1.645, abs=0.3)
     assert told == pytest.approx(1 / 1.04, abs=0.02)
     assert not gap_in_content(content, E, w).ok
+    assert gap_in_content(content, E, w).value == gap
     assert gap_in_content(content, E[:, 1:], w).ok
     assert content_gap(rng.normal(size=5000), rng.normal(size=(5000, 1)), np.ones(5000))[0] < 0.35
     assert content_gap(np.ones(10), np.ones((10, 1)), np.ones(10)) == (0.0, 0.0)
