@@ -54,13 +54,15 @@ def direct_p(
     bread = np.linalg.pinv(X_seen.T @ (X_seen * weights[:, None]), hermitian=True)
     beta, of_p = (bread @ (X_seen.T @ (weights * v)) for v in (y_cal, p_biased))
     left = y_cal - X @ beta
-    if len(others) > len(chosen) and _instruments_p(left, X_seen, Z, ones, weights, cluster) < UNHELD:
-        return float("nan")
     more = inflation(p_biased, bias, float(np.average(left**2, weights=weights)), ones, weights)
+    if not np.isfinite(more):
+        return float("nan")
+    if len(others) > len(chosen) and _instruments_p(left, X_seen, Z, ones, weights, cluster, more) < UNHELD:
+        return float("nan")
     middle = meat(X_seen * (weights * left)[:, None], cluster)
     cov = more * bread @ middle @ bread + (se if np.isfinite(se) else 0.0) ** 2 * np.outer(of_p, of_p)
     at = slice(1, ones.shape[1])
-    return wald_p(beta[at], cov[at, at], cluster) if np.isfinite(more) else float("nan")
+    return wald_p(beta[at], cov[at, at], cluster)
 
 
 def inflation(p_biased: Array, bias: float, left: float, ones: Array, weights: Array) -> float:
@@ -115,14 +117,23 @@ def _canonical(corr: Array, one: list[int], rest: list[int]) -> float:
 
 
 def _instruments_p(
-    left: Array, X_seen: Array, Z: Array, ones: Array, weights: Array, cluster: NDArray[np.int64] | None
+    left: Array,
+    X_seen: Array,
+    Z: Array,
+    ones: Array,
+    weights: Array,
+    cluster: NDArray[np.int64] | None,
+    more: float,
 ) -> float:
-    """Sargan's test, robust: whether instruments that were not needed still go with what is left."""
+    """Sargan's test, robust: whether instruments that were not needed still go with what is left.
+
+    more : `inflation`, since who is biased was told with the same slopes.
+    """
     root = np.sqrt(weights)[:, None]
     extra = Z[:, ones.shape[1] :][:, : Z.shape[1] - X_seen.shape[1]]
     extra = extra - X_seen @ solve(X_seen * root, extra * root)
     scores = extra * (weights * left)[:, None]
-    return wald_p(scores.sum(axis=0), meat(scores, cluster), cluster)
+    return wald_p(scores.sum(axis=0), more * meat(scores, cluster), cluster)
 
 
 def moved_proxies(P: Array, E: Array, weights: Array, cluster: NDArray[np.int64] | None = None) -> Array:

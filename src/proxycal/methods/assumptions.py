@@ -90,7 +90,10 @@ def _models_noise(fit: FittedMethod) -> bool:
 
 
 def _own_bias(arrays: Arrays, settings: Settings) -> np.ndarray:
-    """BIC gain of a bias in each numeric proxy, with the proxies of other columns as its own, (p,)."""
+    """BIC gain of a bias in each numeric proxy, with the proxies of other columns as its own, (p,).
+
+    Where normal noise shows no sign of one, the race of other shapes, which take it for noise, is not run.
+    """
     gains = np.full(arrays.P.shape[1], np.nan)
     for k, source in enumerate(arrays.proxy_source):
         others = [j for j, other in enumerate(arrays.proxy_source) if other != source]
@@ -99,7 +102,9 @@ def _own_bias(arrays: Arrays, settings: Settings) -> np.ndarray:
         numeric = [not arrays.proxy_categorical[j] for j in others]
         curved = np.array([*numeric, *(not flag for flag in arrays.categorical)])
         one = Data(arrays.P[:, k], arrays.P[:, others], arrays.E, arrays.weights, curved, arrays.cluster)
-        gains[k] = fit_exact(one, seed=settings.random_state).gain
+        gains[k] = fit_exact(one, max_j=1, seed=settings.random_state).gain
+        if gains[k] > 0.0:
+            gains[k] = fit_exact(one, seed=settings.random_state).gain
     return gains
 
 
