@@ -7,7 +7,14 @@ import pytest
 from scipy.stats import chi2, jarque_bera
 from sklearn.decomposition import FactorAnalysis
 
-from proxycal.check.instruments import content_proxies, direct_p, factors_p, inflation, moved_proxies
+from proxycal.check.instruments import (
+    _instruments_p,
+    content_proxies,
+    direct_p,
+    factors_p,
+    inflation,
+    moved_proxies,
+)
 from proxycal.check.outcome import content_gap, direct_environment, gap_in_content, noise_shape, normality
 from proxycal.check.wald import meat, wald_p
 
@@ -74,6 +81,17 @@ def test_as_many_proxies_stand_for_content_as_it_has_sides():
     assert factors_p(P, ones, w, 2) > 0.01
     assert factors_p(P, ones, w, 1) < 1e-6
     assert np.isnan(factors_p(P, ones, w, 3))
+
+
+def test_instruments_are_judged_by_as_wide_an_error():
+    rng = np.random.default_rng(0)
+    left, ones = rng.normal(size=400), np.ones((400, 1))
+    X, Z = (np.column_stack([ones, rng.normal(size=(400, k))]) for k in (1, 2))
+    known, unsure = (_instruments_p(left, X, Z, ones, np.ones(400), None, more) for more in (1.0, 2.25))
+    extra = Z[:, 1] - X @ np.linalg.lstsq(X, Z[:, 1], rcond=None)[0]
+    statistic = (extra @ left) ** 2 / (extra**2 @ left**2)
+    assert known == pytest.approx(chi2.sf(statistic, 1))
+    assert unsure == pytest.approx(chi2.sf(statistic / 2.25, 1))
 
 
 def test_what_is_unknown_widens_and_nothing_unknown_does_not():
