@@ -28,7 +28,7 @@ _NOTE = (
     "identified'; 'no bias found' where there is one is wrong, and so is its reverse. Cut-offs come from "
     "other seeds (20 to 59): p-values of 0.001 or below, but 0.05 for varying alpha; the cut-off of the gap "
     "in content, and how far the worlds without overlap are moved, were changed after a look at those. A "
-    "first run of these very seeds had 86% for E in the mean: a test on the way to that finding took p_biased "
+    "first run of these very seeds had 86% for E in the mean: a test on the way to it took p_biased "
     "for known, which was put right."
 )
 _HIDDEN = (
