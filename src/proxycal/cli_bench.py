@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def bench(
-    kind: Annotated[str, typer.Argument(help="accuracy, coverage, null, violations, speed or scale.")],
+    kind: Annotated[
+        str, typer.Argument(help="accuracy, coverage, null, violations, speed, scale or workers.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="A smoke test of under two minutes.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
     so_far: Annotated[bool, typer.Option("--so-far", help="Print what is finished; run nothing.")] = False,

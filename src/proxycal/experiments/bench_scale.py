@@ -1,8 +1,7 @@
-"""What size costs: tables from a hundred thousand to ten million rows, in files, and one worker against two.
+"""What size costs: tables from a hundred thousand to ten million rows, in files.
 
 Every row is a ratio within one run. Fits and calibrations of large tables have processes of their own, so
-that their peak memory is their own too; their seconds are CPU seconds. Where workers are compared, seconds
-are those of the clock, since that is what a second worker is for.
+that their peak memory is their own too; seconds are CPU seconds.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from proxycal.bias.starts import residual_of
-from proxycal.engine import Engine, map_as_done
-from proxycal.experiments import bench_null, trials
 from proxycal.experiments.bench_speed import ALPHA, cpu, peak_memory, ratios, row, single_component
 from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
@@ -32,8 +29,6 @@ from proxycal.simulation import simulate
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from proxycal.experiments.bench import Page
 
 # 20 columns: the outcome, 5 proxies, 14 of the environment.
@@ -54,7 +49,6 @@ def page(quick: bool) -> Page:
             *_growth(place, sizes),
             _in_memory(place, sizes[-2]),
             _against_gaussian_mixture(sizes[0]),
-            *_workers(place, sizes[-2], quick),
         ]
     return ratios("Scale", rows)
 
@@ -128,37 +122,6 @@ def _against_gaussian_mixture(n: int) -> dict[str, Any]:
     note = f"alpha {alpha:.3f} and {theirs:.3f} for {5.0 * ALPHA:g}"
     what = f"one component, no interval, n = {n:,}, against scikit-learn's GaussianMixture on residuals"
     return row(what, ours, seconds, "-", note)
-
-
-def _workers(place: Path, n: int, quick: bool) -> list[dict[str, Any]]:
-    """One worker against two: a sweep of fits, and calibration, on joblib and on a local Dask cluster."""
-    cells = [cell.settings for cell in bench_null.bench(quick=True).cells]
-    cells = cells[: 4 if quick else None] * (1 if quick else 2)
-    engines: tuple[Engine, ...] = ("joblib", "dask")
-    made = []
-    for engine in engines:
-        how = {"engine": engine}
-
-        def sweep(jobs: int, how: dict[str, Any] = how) -> None:
-            list(map_as_done(trials.run_block, cells, jobs=jobs, **how))
-
-        def calibrate(jobs: int, how: dict[str, Any] = how) -> None:
-            with tempfile.TemporaryDirectory(dir=place) as out:
-                calibrate_files(place / f"run-{n}", [place / f"{n}.parquet"], out, jobs=jobs, **how)
-
-        for what, work in ((f"a sweep of {len(cells)} cells", sweep), (f"calibrate {n:,} rows", calibrate)):
-            alone, both = _clock(work, 1), _clock(work, 2)
-            made.append(
-                row(f"{what}: one worker's time over two workers', {engine}", alone, both, ">= 1.7",
-                    f"clock, start of the workers included; {alone:.1f} s and {both:.1f} s", unit="s")
-            )  # fmt: skip
-    return made
-
-
-def _clock(work: Callable[[int], None], jobs: int) -> float:
-    start = time.perf_counter()
-    work(jobs)
-    return time.perf_counter() - start
 
 
 def _alone(what: str, table: Path, run: Path) -> dict[str, Any]:

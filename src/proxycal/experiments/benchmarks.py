@@ -13,6 +13,7 @@ from proxycal.experiments import (
     bench_scale,
     bench_speed,
     bench_violations,
+    bench_workers,
 )
 from proxycal.experiments.bench import Bench, code_digest, markdown, run, so_far, write
 
@@ -27,7 +28,7 @@ BENCHES = {
     "null": bench_null.bench,
     "violations": bench_violations.bench,
 }
-TIMINGS = {"speed": bench_speed.page, "scale": bench_scale.page}
+TIMINGS = {"speed": bench_speed.page, "scale": bench_scale.page, "workers": bench_workers.page}
 
 
 def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[str, tuple[Path, Path]]:
