@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from proxycal import ProxyCalibrator
-from proxycal.experiments import bench_scale
+from proxycal.experiments import bench_null, bench_scale, bench_workers
 from proxycal.experiments.bench_scale import ROLES, write_table
 from proxycal.experiments.bench_speed import ALPHA, ratios, row
 
@@ -46,3 +46,13 @@ def test_a_process_of_its_own_says_what_it_needed(tmp_path):
 def test_the_page_shows_the_ratio():
     page = ratios("Scale", [row("slow over fast", 6.0, 2.0, ">= 1.7")])
     assert page.parts[0].rows[0]["ratio"] == "3.000"
+
+
+def test_workers_are_compared_at_the_same_work(tmp_path):
+    write_table(tmp_path / "table.parquet", 2000)
+    ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "table.parquet")).save(tmp_path / "run")
+    cells = [bench_null.bench(quick=True).cells[0].settings | {"seeds": [0]}]
+    rows = bench_workers._compared("joblib", tmp_path, 2000, cells)
+    assert [one["what"].split(":")[0] for one in rows] == ["a sweep of 1 cells", "calibrate 2,000 rows"]
+    assert all(one["ratio"] == pytest.approx(one["ours"] / one["other"]) for one in rows)
+    assert {path.name for path in tmp_path.iterdir()} == {"table.parquet", "run"}
