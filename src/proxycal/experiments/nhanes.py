@@ -157,7 +157,8 @@ def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
         "alpha": model.alpha_, "se": model.alpha_se_, "low": low, "high": high, "share": model.share_biased_,
     }  # fmt: skip
     numbers |= {one.topic: one.value for one in model.findings_ if one.value is not None and one.topic}
-    reasons = " ".join(f"{one.reading} ({one.statistic}.)" for one in model.findings_ if not one.ok)
+    open_ones = [one for one in model.findings_ if not one.ok] or model.fit_.findings[:1]
+    reasons = " ".join(f"{one.reading} ({one.statistic}.)" for one in open_ones)
     return [
         *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],
         _row("fit", "all", "verdict", None, model.verdict_),
