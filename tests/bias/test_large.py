@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import proxycal.bias.designs as designs
+import proxycal.bias.everything as everything
 import proxycal.bias.exact as exact
 from proxycal.bias.designs import Data
+from proxycal.bias.em import run
 from proxycal.bias.everything import fit_everything
 from proxycal.experiments.worlds import draw_world
 
@@ -22,6 +24,7 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
     data = data_of(draw_world(kind, 1200, 4.0, seed=3))
     whole = exact.fit_exact(data)
     monkeypatch.setattr(exact, "JUDGE_ROWS", 400)
+    monkeypatch.setattr(exact, "SECOND_LOOK", 1)
     parted = exact.fit_exact(data, race_rows=300)
     assert parted.n_race == 300
     assert parted.converged
@@ -29,6 +32,19 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
     assert parted.bias.shape == whole.bias.shape
     np.testing.assert_allclose(parted.shift, whole.shift, rtol=1e-6)
     np.testing.assert_allclose(parted.shift_cov, whole.shift_cov, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", [3, 6])
+def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(monkeypatch, seed):
+    data = data_of(draw_world("gaussian", 3000, 1.4, seed=seed))
+    whole = exact.fit_exact(data, race_rows=3000)
+    found = exact.fit_exact(data, race_rows=250)
+    assert (found.n_race, whole.n_race) == (1000, 3000)
+    assert found.gain == pytest.approx(whole.gain, abs=1e-4)
+    assert found.gain > 30.0
+    np.testing.assert_allclose(found.shift, whole.shift, rtol=1e-6)
+    monkeypatch.setattr(exact, "SECOND_LOOK", 1)
+    assert exact.fit_exact(data, race_rows=250).gain < 0.0
 
 
 def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
@@ -62,3 +78,23 @@ def test_only_a_model_within_reach_goes_on_to_the_maximum_of_all_rows():
     assert 0.0 < far.gain - near.gain < 120.0
     for one in (far, near):
         np.testing.assert_allclose(one.shift, whole.shift, rtol=1e-6)
+
+
+def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
+    data = data_of(draw_world("gaussian", 2000, 0.0, seed=5))
+    sample = exact.fit_exact(data.take(np.arange(0, 2000, 5)))
+
+    def passes(later):
+        monkeypatch.setattr(everything, "LATER", later)
+        steps = []
+        monkeypatch.setattr(everything, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
+        answer = fit_everything(sample, lambda frame: frame.chunks(data), 2000.0, seen=400.0)
+        return answer, len(steps)
+
+    left, few = passes(everything.LATER)
+    whole, many = passes(1e9)
+    assert left.converged
+    assert left.gain < -15.0
+    assert whole.gain < -15.0
+    assert few < many / 2
+    np.testing.assert_allclose(left.null.params.beta, whole.null.params.beta, rtol=1e-12)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.conclude import conclude
-from proxycal.bias.em import Rules
-from proxycal.bias.polish import to_maximum, ungated, valued
+from proxycal.bias.conclude import HOPELESS, conclude
+from proxycal.bias.em import Rules, run
+from proxycal.bias.information import newton
+from proxycal.bias.polish import ungated, valued
 from proxycal.bias.race import floor_of
 from proxycal.bias.runners import Runner, Side
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 # More rows than the sample's m bring a model of k parameters k n / m in BIC or so: its estimates were off by
 # their errors in m rows. Models further apart than REACH times that stay in their order.
 REACH = 10.0
+# Attempts of Newton's method, and steps of EM after each that fails. All later steps together bring no more
+# than LATER times what the last ones brought: up to four times in tables without a bias, where EM creeps.
+ATTEMPTS, STEPS, LATER = 50, 15, 10.0
 
 
 def fit_everything(
@@ -40,28 +44,44 @@ def fit_everything(
     weight; seen : that of the sample. What it holds of the race (runners, n_race) and its offset stay those
     of the sample. A model without a bias that cannot catch up is left where the sample had it.
     """
-    bias = _carried(found.bias, chunks_of(found.bias.frame), found.floor, n)
-    beyond = bias.bic + REACH * n / seen * _size(found.null)
-    null = _carried(found.null, chunks_of(found.null.frame), found.floor, n, beyond)
+    bias, null = (_as_found(spec, chunks_of(spec.frame), n) for spec in (found.bias, found.null))
+    within = null.bic < bias.bic + REACH * n / seen * _size(found.null)
+    if within:
+        null = _carried(null, chunks_of(null.frame), found.floor, n)
+    bias = _carried(bias, chunks_of(bias.frame), found.floor, n, null.bic + HOPELESS)
     # The sample preferred its null to the same shift without a gate, so that one cannot catch up either.
-    if bias.bic < null.bic < beyond and found.null.shape.gate != "constant":
+    if within and bias.bic < null.bic and found.null.shape.gate != "constant":
         shape, params = ungated(bias.entrant.shape, bias.entrant.params)
-        bare = replace(found.bias, shape=shape, params=params)
-        other = _carried(bare, chunks_of(bare.frame), found.floor, n)
+        bare = _as_found(replace(found.bias, shape=shape, params=params), chunks_of(bias.frame), n)
+        other = _carried(bare, chunks_of(bias.frame), found.floor, n, null.bic + HOPELESS)
         null = min(null, other, key=lambda r: r.bic)
     chunks = chunks_of(bias.frame)
     answer = conclude(chunks, None, bias, null, found.runners, found.n_race, found.floor)
     return replace(answer, offset=found.offset)
 
 
-def _carried(spec: Spec, chunks: Chunked, floor: float, n: float, beyond: float = np.inf) -> Runner:
-    """The model at its maximum over all rows; where its BIC is beyond reach, as it comes from the sample."""
-    model = valued(spec.shape, spec.params, chunks, n, converged=True) if beyond < np.inf else None
-    if model is None or model.bic < beyond:
-        rules = Rules.of([spec.shape], spec.params.beta.shape[2], floor_of(spec.shape, floor))
-        params, converged = to_maximum(spec.params, chunks, rules)
-        model = valued(spec.shape, params, chunks, n, converged)
-    return Runner(spec.frame, model, Side(np.zeros(0)))
+def _as_found(spec: Spec, chunks: Chunked, n: float) -> Runner:
+    """The model as it comes from the sample, at whose maximum it is."""
+    return Runner(spec.frame, valued(spec.shape, spec.params, chunks, n, converged=True), Side(np.zeros(0)))
+
+
+def _carried(runner: Runner, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Runner:
+    """The model at its maximum over all rows, or where it was when it could not come below the bar any more.
+
+    A bias that is not there has no maximum next to that of the sample, and EM creeps: each step is a pass
+    over the table.
+    """
+    at = runner.entrant
+    rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
+    for _ in range(ATTEMPTS):
+        params, converged = newton(at.params, chunks, rules)
+        if converged:
+            return replace(runner, entrant=valued(at.shape, params, chunks, n, converged))
+        params = run(params, chunks, rules, max_steps=STEPS, tol=1e-3).params
+        last, at = at, valued(at.shape, params, chunks, n)
+        if at.bic - LATER * (last.bic - at.bic) > bar:
+            break
+    return replace(runner, entrant=at)
 
 
 def _size(spec: Spec) -> int:

@@ -40,6 +40,8 @@ class Basis:
 
     def __call__(self, columns: Array) -> Array:
         """Features of new rows, (n, 1 + k)."""
+        if not any(self.knots):
+            return self.rotated(columns)
         parts = [(k, _expand_one(c, k)) for c, k in zip(columns.T, self.knots, strict=True)]
         return self.rotated(joined(parts, len(columns)))
 
