@@ -24,7 +24,6 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
     data = data_of(draw_world(kind, 1200, 4.0, seed=3))
     whole = exact.fit_exact(data)
     monkeypatch.setattr(exact, "JUDGE_ROWS", 400)
-    monkeypatch.setattr(exact, "SECOND_LOOK", 1)
     parted = exact.fit_exact(data, race_rows=300)
     assert parted.n_race == 300
     assert parted.converged

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Rows of the race; a bias that does not lead there races again on SECOND_LOOK times as many, since a weak one
-# shows only in numbers: from a start that is mostly noise, more rows lead to a wrong maximum.
+# Rows of the race; in a larger table a bias that does not lead races again on SECOND_LOOK times as many, since
+# a weak one shows only in numbers: a start that is mostly noise leads to a wrong maximum of all rows.
 RACE_ROWS, SECOND_LOOK = 1500, 4
 MAX_LEVELS = 8
 # A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
@@ -68,7 +68,7 @@ def fit_exact(
     n = len(data.y)
     index = _sample(n, race_rows, seed)
     runners, floor = _run_race(data, index, effect, max_j, features)
-    if 2 * len(index) <= n and not runners[0].entrant.shape.claims_bias:
+    if n > SECOND_LOOK * race_rows and not runners[0].entrant.shape.claims_bias:
         index = _sample(n, SECOND_LOOK * race_rows, seed)
         runners, floor = _run_race(data, index, effect, max_j, features)
     bias, null = _final(runners, data, floor, whole=len(index) == n)
