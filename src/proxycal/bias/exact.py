@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Rows of the race; in a larger table a bias that does not lead races again on SECOND_LOOK times as many: a weak
-# one shows only in numbers, and a start that is mostly noise leads to a wrong maximum of all rows.
+# Rows of the race; in a larger table a bias that does not lead races again on SECOND_LOOK times as many.
+# A weak one shows only in numbers, and a start that is mostly noise leads to a wrong maximum of all rows.
 RACE_ROWS, SECOND_LOOK = 1500, 4
 MAX_LEVELS = 8
 # A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
