@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from proxycal import ProxyCalibrator, inject_bias
+from proxycal import ProxyCalibrator, inject_bias, simulate
 from proxycal.bias.mixture import posterior
 from proxycal.datasets import load_jobs
 from proxycal.errors import SettingsError
+from proxycal.experiments.protocol import assign
 from proxycal.experiments.worlds import draw_world
 from proxycal.methods.exact import data_of, p_of
 
@@ -44,6 +45,15 @@ def test_a_bias_of_three_residual_sds_is_found_and_measured(kind, drawn):
     assert model.share_biased_ == pytest.approx(world.a.mean(), abs=0.05)
     who = model.calibrate(world.table())["p_biased"] > 0.5
     assert np.mean(who == (world.a == 1.0)) > 0.9
+
+
+def test_a_maximum_that_long_steps_overshoot_is_reached_by_short_ones():
+    made = simulate(n=10_000, d_z=1, alpha=5.0, noise="poisson", random_state=10_001)
+    model = ProxyCalibrator(made.roles, random_state=10_001).fit(
+        made.table[assign(10_000, 10, seed=10_001) != 6]
+    )
+    assert model.verdict_ == "bias found"
+    assert model.alpha_ == pytest.approx(5.0, rel=0.01)
 
 
 @pytest.mark.parametrize("kind", NULLS)

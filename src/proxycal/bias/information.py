@@ -288,7 +288,7 @@ def newton(params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8) ->
             return params, True
         value = info.loglik - float(penalty(params)[0])
         step = at.to_full @ (at.inverse @ at.score)
-        for part in (1.0, 0.5, 0.25):
+        for part in (1.0, 0.5, 0.25, 0.1, 0.04):
             moved = from_vector(to_vector(params, shape, layout) + part * step, params, shape, layout)
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
             if moved.log_noise is not None:
