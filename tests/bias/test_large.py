@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import proxycal.bias.designs as designs
-import proxycal.bias.everything as everything
 import proxycal.bias.exact as exact
+import proxycal.bias.polish as polish
 from proxycal.bias.designs import Data
 from proxycal.bias.em import run
 from proxycal.bias.everything import fit_everything
@@ -84,13 +84,13 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     sample = exact.fit_exact(data.take(np.arange(0, 2000, 5)))
 
     def passes(later):
-        monkeypatch.setattr(everything, "LATER", later)
+        monkeypatch.setattr(polish, "LATER", later)
         steps = []
-        monkeypatch.setattr(everything, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
+        monkeypatch.setattr(polish, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
         answer = fit_everything(sample, lambda frame: frame.chunks(data), 2000.0, seen=400.0)
         return answer, len(steps)
 
-    left, few = passes(everything.LATER)
+    left, few = passes(polish.LATER)
     whole, many = passes(1e9)
     assert left.converged
     assert left.gain < -15.0

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.bias.conclude import HOPELESS, conclude
-from proxycal.bias.em import Rules, run
-from proxycal.bias.information import newton
-from proxycal.bias.polish import ungated, valued
+from proxycal.bias.em import Rules
+from proxycal.bias.polish import carry, ungated, valued
 from proxycal.bias.race import floor_of
 from proxycal.bias.runners import Runner, Side
 
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 # More rows than the sample's m bring a model of k parameters k n / m in BIC or so: its estimates were off by
 # their errors in m rows. Models further apart than REACH times that stay in their order.
 REACH = 10.0
-# Attempts of Newton's method, and steps of EM after each that fails. All later steps together bring no more
-# than LATER times what the last ones brought: up to four times in tables without a bias, where EM creeps.
-ATTEMPTS, STEPS, LATER = 50, 15, 10.0
 
 
 def fit_everything(
@@ -66,22 +62,9 @@ def _as_found(spec: Spec, chunks: Chunked, n: float) -> Runner:
 
 
 def _carried(runner: Runner, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Runner:
-    """The model at its maximum over all rows, or where it was when it could not come below the bar any more.
-
-    A bias that is not there has no maximum next to that of the sample, and EM creeps: each step is a pass
-    over the table.
-    """
-    at = runner.entrant
-    rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
-    for _ in range(ATTEMPTS):
-        params, converged = newton(at.params, chunks, rules)
-        if converged:
-            return replace(runner, entrant=valued(at.shape, params, chunks, n, converged))
-        params = run(params, chunks, rules, max_steps=STEPS, tol=1e-3).params
-        last, at = at, valued(at.shape, params, chunks, n)
-        if at.bic - LATER * (last.bic - at.bic) > bar:
-            break
-    return replace(runner, entrant=at)
+    shape, p = runner.entrant.shape, runner.entrant.params.beta.shape[2]
+    rules = Rules.of([shape], p, floor_of(shape, floor))
+    return replace(runner, entrant=carry(runner.entrant, chunks, rules, n, bar))
 
 
 def _size(spec: Spec) -> int:

@@ -19,7 +19,7 @@ from proxycal.bias.designs import BASIS_ROWS, Data, Frame, candidates, canonical
 from proxycal.bias.em import Rules, run
 from proxycal.bias.features import fit_basis
 from proxycal.bias.mixture import posterior
-from proxycal.bias.polish import to_maximum, ungated, valued
+from proxycal.bias.polish import carry, to_maximum, ungated, valued
 from proxycal.bias.race import (
     FLOOR,
     FLOOR_PART,
@@ -179,7 +179,17 @@ def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tupl
         null = min(null, _polish(_ungated(bias), data, part, floor), key=lambda r: r.bic)
     if len(part) == n:
         return bias, null
-    return _polish(bias, data, np.arange(n), floor), _polish(null, data, np.arange(n), floor)
+    null = _carried(null, data, floor)
+    return _carried(bias, data, floor, null.bic + HOPELESS), null
+
+
+def _carried(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
+    """A model of a part of the rows, fitted to all of them; `bar` as the runner's BIC counts."""
+    seen, e = runner.side.of(data), runner.entrant
+    chunks, n = runner.frame.chunks(seen), float(seen.weights.sum())
+    rules = Rules.of([e.shape], e.params.beta.shape[2], floor_of(e.shape, floor))
+    at = valued(e.shape, e.params, chunks, n)
+    return replace(runner, entrant=carry(at, chunks, rules, n, bar + 2.0 * runner.side.cost))
 
 
 def _best(
