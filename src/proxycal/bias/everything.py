@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.bias.conclude import HOPELESS, conclude
-from proxycal.bias.em import Rules
 from proxycal.bias.polish import carry, ungated, valued
-from proxycal.bias.race import floor_of
 from proxycal.bias.runners import Runner, Side
 
 if TYPE_CHECKING:
@@ -38,7 +36,8 @@ def fit_everything(
 
     found : the answer of the sample, without clusters. chunks_of : all rows in a frame's features; n : their
     weight; seen : that of the sample. What it holds of the race (runners, n_race) and its offset stay those
-    of the sample. A model without a bias that cannot catch up is left where the sample had it.
+    of the sample. A model that cannot catch up is left: one without a bias where the sample had it, a bias
+    on the way.
     """
     bias, null = (_as_found(spec, chunks_of(spec.frame), n) for spec in (found.bias, found.null))
     within = null.bic < bias.bic + REACH * n / seen * _size(found.null)
@@ -62,9 +61,7 @@ def _as_found(spec: Spec, chunks: Chunked, n: float) -> Runner:
 
 
 def _carried(runner: Runner, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Runner:
-    shape, p = runner.entrant.shape, runner.entrant.params.beta.shape[2]
-    rules = Rules.of([shape], p, floor_of(shape, floor))
-    return replace(runner, entrant=carry(runner.entrant, chunks, rules, n, bar))
+    return replace(runner, entrant=carry(runner.entrant, chunks, floor, n, bar))
 
 
 def _size(spec: Spec) -> int:

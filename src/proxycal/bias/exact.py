@@ -187,9 +187,8 @@ def _carried(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> R
     """A model of a part of the rows, fitted to all of them; `bar` as the runner's BIC counts."""
     seen, e = runner.side.of(data), runner.entrant
     chunks, n = runner.frame.chunks(seen), float(seen.weights.sum())
-    rules = Rules.of([e.shape], e.params.beta.shape[2], floor_of(e.shape, floor))
     at = valued(e.shape, e.params, chunks, n)
-    return replace(runner, entrant=carry(at, chunks, rules, n, bar + 2.0 * runner.side.cost))
+    return replace(runner, entrant=carry(at, chunks, floor, n, bar + 2.0 * runner.side.cost))
 
 
 def _best(

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.em import gap_loglik, run
+from proxycal.bias.em import Rules, gap_loglik, run
 from proxycal.bias.information import newton
 from proxycal.bias.mixture import Params, Rows, Shape, posterior
-from proxycal.bias.race import Entrant, bic
+from proxycal.bias.race import Entrant, bic, floor_of
 from proxycal.bias.sums import Summed, add_up
 
 if TYPE_CHECKING:
-    from proxycal.bias.em import Rules
     from proxycal.bias.sums import Chunked
 
 
@@ -24,12 +23,13 @@ if TYPE_CHECKING:
 ATTEMPTS, STEPS, LATER = 50, 15, 10.0
 
 
-def carry(at: Entrant, chunks: Chunked, rules: Rules, n: float, bar: float = np.inf) -> Entrant:
+def carry(at: Entrant, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Entrant:
     """A model that was fitted to a part of the rows, at its maximum over all of them.
 
     It is left where it was when its BIC could not come below the bar any more: a bias that is not there has
     no maximum next to that of the part, and EM creeps, a pass over the table for each step.
     """
+    rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
     for _ in range(ATTEMPTS):
         params, converged = newton(at.params, chunks, rules)
         if converged:
