@@ -110,6 +110,12 @@ def test_dask_does_the_work_of_a_lost_worker_again(tmp_path):
     assert results == {0: 0, 1: 10, 2: 20, 3: 30}
 
 
+def test_workers_of_a_local_cluster_keep_their_memory(monkeypatch):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    asked = ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS"]
+    assert dict(map_as_done(os.environ.get, asked, engine="dask")) == {0: None, 1: "1"}
+
+
 def test_an_existing_cluster_is_used_and_left_running(cluster):
     address = cluster.scheduler_address
     assert {count for _, count in map_as_done(threads, range(6), engine="dask", scheduler=address)} == {1}

@@ -93,7 +93,7 @@ class ExactFit:
         alpha_row = rows.D @ self.spec.params.a[0] * scale
         se_row = np.sqrt(np.maximum(((rows.D @ self.shift_cov) * rows.D).sum(axis=1), 0.0))
         # What calibration takes off is a bias of the stated direction; a level without one is left alone.
-        made = calibrate(y, p_biased, np.maximum(alpha_row, 0.0), se_row, 0.0, "over", self.level)
+        made = calibrate(y, p_biased, np.maximum(alpha_row, 0.0), se_row, "over", self.level)
         low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
         post = posterior(self.spec.params, rows, self.spec.shape)
         mu = content_mean(self.spec.params, rows, post) * scale + self.spec.frame.centre

@@ -107,7 +107,7 @@ class MomentsMethod:
         y, content, p_biased = self._posterior(arrays)
         alpha = self.moments.alpha if math.isfinite(self.moments.alpha) else 0.0
         se = self.moments.se if math.isfinite(self.moments.se) else 0.0
-        made = calibrate(y, p_biased, np.full(len(y), alpha), se, 0.0, "over", self.level)
+        made = calibrate(y, p_biased, np.full(len(y), alpha), se, "over", self.level)
         low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
         return Prediction(
             p_biased=p_biased,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,10 +24,11 @@ import pyarrow.parquet as pq
 
 from proxycal import __version__
 from proxycal.console import progress
-from proxycal.engine import Engine, map_as_done
+from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import kind_of
 from proxycal.saved import load
+from proxycal.scale.digests import digests
 from proxycal.scale.ledger import Finished, abandon, claim, record
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
@@ -121,7 +123,10 @@ def calibrate_files(
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
     todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
-    done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
+    # One local cluster for all that is to be done.
+    with cluster(how.jobs, scheduler) if engine == "dask" else nullcontext(scheduler) as address:
+        how = replace(how, scheduler=address)
+        done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
     rows = _verified_rows(todo, done.parts, done.files)
     unanswered = sum(one.unanswered for one in done.parts)
     _warn(model, rows, unanswered)
@@ -138,7 +143,7 @@ class _Done:
 
 def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
     """Do the parts that the ledger of the folder does not have yet."""
-    finished = claim(folder, _facts(todo), how.resume)
+    finished = claim(folder, _facts(todo, how), how.resume)
     left = [one for one in todo if one.part.name not in finished]
     resumed = len(todo) - len(left)
     try:
@@ -241,19 +246,18 @@ def _look(tables: Sequence[str], model: ProxyCalibrator, how: _How) -> list[Sour
     return [replace(source, path=os.path.abspath(source.path)) for source in sources]
 
 
-def _facts(todo: Sequence[_Work]) -> dict[str, Any]:
+def _facts(todo: Sequence[_Work], how: _How) -> dict[str, Any]:
     """What a folder of parts belongs to: this fit, these tables, cut in this way."""
-    tables = {
-        one.part.table: {
-            "name": Path(one.source.path).name,
-            "rows": one.source.rows,
-            "bytes": one.source.bytes,
-            "sha256": one.source.sha256,
-        }
-        for one in todo
-    }
+    sources = list({one.part.table: one.source for one in todo}.values())
+    content = digests(
+        [one.path for one in sources], jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
+    )
+    tables = [
+        {"name": Path(one.path).name, "rows": one.rows, "bytes": one.bytes, "sha256": digest}
+        for one, digest in zip(sources, content, strict=True)
+    ]
     parts = [[one.part.name, one.part.table, one.part.start, one.part.stop] for one in todo]
-    return {"proxycal": __version__, "run": todo[0].digest, "tables": list(tables.values()), "parts": parts}
+    return {"proxycal": __version__, "run": todo[0].digest, "tables": tables, "parts": parts}
 
 
 def _verified_rows(todo: Sequence[_Work], done: Sequence[Finished], files: Sequence[Path]) -> int:

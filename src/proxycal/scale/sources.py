@@ -6,7 +6,6 @@ a later one is text everywhere. So a CSV is read once for the types of its colum
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,14 +43,13 @@ _ARROW = {name: pa.type_for_alias(name) for name in (*_NUMBERS, "bool", "string"
 class Source:
     """A table on disk, as it was when it was looked at.
 
-    bytes, sha256 : of the file. rows, columns : what it holds. largest : rows of its largest row group.
+    bytes : of the file. rows, columns : what it holds. largest : rows of its largest row group.
     types : of the columns of a CSV, by name.
     """
 
     path: str
     kind: str
     bytes: int
-    sha256: str
     rows: int
     columns: tuple[str, ...]
     largest: int
@@ -67,8 +65,6 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
     with explained(place, "read"):
         if place.is_dir():
             raise StoreError(f"'{path}' is a folder: name the CSV or Parquet files in it")
-        with place.open("rb") as content:
-            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
         size = place.stat().st_size
         if size == 0:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
@@ -77,7 +73,7 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
         raise StoreError(
             f"'{path}' has {len(facts['columns'])} columns and no rows: check that it was exported completely"
         )
-    return Source(path=path, kind=kind, bytes=size, sha256=sha256, **facts)
+    return Source(path=path, kind=kind, bytes=size, **facts)
 
 
 def fits_in_memory(path: str, rows: int) -> bool:

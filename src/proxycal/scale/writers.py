@@ -64,7 +64,11 @@ def _parquet_writer(path: Path, opened: ExitStack) -> Write:
 
     def write(table: pa.Table) -> None:
         if not writers:  # the first table says what the columns are
-            writers.append(opened.enter_context(pq.ParquetWriter(path, table.schema)))
+            # Decimals hardly repeat: a dictionary of them takes five times as long and a quarter more room.
+            repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+            writers.append(
+                opened.enter_context(pq.ParquetWriter(path, table.schema, use_dictionary=repeating))
+            )
         writers[0].write_table(table, row_group_size=BATCH)
 
     return write
