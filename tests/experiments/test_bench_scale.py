@@ -49,10 +49,10 @@ def test_the_page_shows_the_ratio():
 
 
 def test_workers_are_compared_at_the_same_work(tmp_path):
-    write_table(tmp_path / "table.parquet", 2000)
-    ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "table.parquet")).save(tmp_path / "run")
+    write_table(tmp_path / "2000.parquet", 2000)
+    ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "2000.parquet")).save(tmp_path / "run")
     cells = [bench_null.bench(quick=True).cells[0].settings | {"seeds": [0]}]
-    rows = bench_workers._compared("joblib", tmp_path, 2000, cells)
+    rows = bench_workers._compared("joblib", tmp_path, (2000,), cells)
     assert [one["what"].split(":")[0] for one in rows] == ["a sweep of 1 cells", "calibrate 2,000 rows"]
     assert all(one["ratio"] == pytest.approx(one["ours"] / one["other"]) for one in rows)
-    assert {path.name for path in tmp_path.iterdir()} == {"table.parquet", "run"}
+    assert {path.name for path in tmp_path.iterdir()} == {"2000.parquet", "run"}
