@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 Engine = Literal["joblib", "dask"]
+# What a cluster that lives for one piece of work does without.
+_LEAN = {
+    # To return memory as soon as can be: pieces of work that need the same memory again fault it in again,
+    # thirty times the page faults, and a quarter of calibration's time.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # To watch itself for a dashboard that nobody opens: a twentieth of a core in each process, idle or not.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -131,9 +141,7 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
     import dask
 
     workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": ":0"}
-    # Dask has its workers return memory as soon as they can. Pieces of work that need the same memory again
-    # fault it in again: thirty times the page faults, and a quarter of calibration's time.
-    with dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}):
+    with dask.config.set(_LEAN):
         local = distributed.LocalCluster(**workers)
     with local, distributed.Client(local, set_as_default=False) as client:
         yield client

@@ -2,14 +2,15 @@
 
 Seconds are those of the clock, since that is what a second worker is for. The workers are there and have done
 something before it runs, as on a cluster: a sweep of a minute would else measure their start. One and two
-take turns, ROUNDS times, since a shared host may be half as fast a minute later. Run it on a quiet machine.
+take turns, ROUNDS times, since a shared host may be half as fast a minute later; who is not at work is not
+there, since an idle cluster takes its share of two cores. Run it on a quiet machine.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from proxycal.experiments.bench import Page
 
@@ -52,14 +53,13 @@ def _compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[A
         **{f"calibrate {n:,} rows": partial(_calibrate, place, n) for n in sizes},
     }
     seconds = {(name, jobs): 0.0 for name in work for jobs in (1, 2)}
-    with ExitStack() as stack:
-        hows = {jobs: _workers(engine, jobs, stack) for jobs in (1, 2)}
-        for jobs, how in hows.items():
-            _sweep(cells[: 2 * jobs], how)
-            _calibrate(place, sizes[0], how)
-        for _ in range(ROUNDS):
-            for name, jobs in seconds:
-                seconds[name, jobs] += work[name](hows[jobs])
+    for _ in range(ROUNDS):
+        for jobs in (1, 2):
+            with _workers(engine, jobs) as how:
+                _sweep(cells[: 2 * jobs], how)
+                _calibrate(place, sizes[0], how)
+                for name, measured in work.items():
+                    seconds[name, jobs] += measured(how)
     note = f"clock, {ROUNDS} turns each"
     return [
         row(
@@ -74,10 +74,14 @@ def _compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[A
     ]
 
 
-def _workers(engine: Engine, jobs: int, stack: ExitStack) -> dict[str, Any]:
-    """How to reach that many workers, which live as long as the stack."""
-    scheduler = stack.enter_context(cluster(jobs)) if engine == "dask" else None
-    return {"engine": engine, "jobs": jobs, "scheduler": scheduler}
+@contextmanager
+def _workers(engine: Engine, jobs: int) -> Iterator[dict[str, Any]]:
+    """How to reach that many workers, which live as long as the block."""
+    if engine == "joblib":
+        yield {"engine": engine, "jobs": jobs}
+        return
+    with cluster(jobs) as scheduler:
+        yield {"engine": engine, "jobs": jobs, "scheduler": scheduler}
 
 
 def _sweep(cells: list[Any], how: dict[str, Any]) -> float:
