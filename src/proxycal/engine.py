@@ -109,9 +109,12 @@ def _by_dask(
 
 
 @contextmanager
-def cluster(jobs: int, scheduler: str | None = None) -> Iterator[str]:
-    """The address of a scheduler for several maps: the one given, or that of a local cluster of `jobs`."""
-    with _client(_distributed(), jobs, scheduler) as client:
+def cluster(jobs: int, engine: Engine = "dask", scheduler: str | None = None) -> Iterator[str | None]:
+    """The `scheduler` of several maps in a row: the one given, or with Dask a local cluster of `jobs`."""
+    if engine != "dask" or scheduler is not None:
+        yield scheduler
+        return
+    with _client(_distributed(), jobs, None) as client:
         yield str(client.scheduler.address)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from proxycal.experiments.bench import Page
 
@@ -55,7 +54,8 @@ def _compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[A
     seconds = {(name, jobs): 0.0 for name in work for jobs in (1, 2)}
     for _ in range(ROUNDS):
         for jobs in (1, 2):
-            with _workers(engine, jobs) as how:
+            with cluster(jobs, engine) as scheduler:
+                how = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
                 _sweep(cells[: 2 * jobs], how)
                 _calibrate(place, sizes[0], how)
                 for name, measured in work.items():
@@ -72,16 +72,6 @@ def _compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[A
         )
         for name in work
     ]
-
-
-@contextmanager
-def _workers(engine: Engine, jobs: int) -> Iterator[dict[str, Any]]:
-    """How to reach that many workers, which live as long as the block."""
-    if engine == "joblib":
-        yield {"engine": engine, "jobs": jobs}
-        return
-    with cluster(jobs) as scheduler:
-        yield {"engine": engine, "jobs": jobs, "scheduler": scheduler}
 
 
 def _sweep(cells: list[Any], how: dict[str, Any]) -> float:

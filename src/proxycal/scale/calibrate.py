@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -124,7 +123,7 @@ def calibrate_files(
     # Parts that are joined to one file have one header between them.
     todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
     # One local cluster for all that is to be done.
-    with cluster(how.jobs, scheduler) if engine == "dask" else nullcontext(scheduler) as address:
+    with cluster(how.jobs, engine, scheduler) as address:
         how = replace(how, scheduler=address)
         done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
     rows = _verified_rows(todo, done.parts, done.files)

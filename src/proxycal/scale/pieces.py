@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -160,7 +160,7 @@ def file_pieces(
             stop = min(start + step, source.rows)
             places.append(_Place(source, start, stop, first + start, tuple(columns)))
         first += source.rows
-    with cluster(jobs, scheduler) if engine == "dask" else nullcontext(scheduler) as address:
+    with cluster(jobs, engine, scheduler) as address:
         yield FilePieces(tuple(places), jobs, engine, address)
 
 
