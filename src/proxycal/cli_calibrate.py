@@ -29,6 +29,7 @@ def calibrate(
 ) -> None:
     """Calibrate tables with a fitted run: their columns, then y_cal, interval, p_biased, shift and mu."""
     from proxycal.scale.calibrate import calibrate_files
+    from proxycal.table.wording import counted
 
     done = calibrate_files(
         run,
@@ -46,6 +47,7 @@ def calibrate(
         console.print_json(facts | more)
     elif not quiet:
         what = "calibrated" if done.verdict == "bias found" else f"left as reported ({done.verdict})"
-        where = "" if done.files == (str(out),) else f", {len(done.files)} files of {done.tables} tables"
+        parts = f", {counted(len(done.files), 'file')} of {counted(done.tables, 'table')}"
+        where = "" if done.files == (str(out),) else parts
         before = f", {done.resumed} of them finished before" if done.resumed else ""
         console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")

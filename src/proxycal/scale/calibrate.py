@@ -252,7 +252,7 @@ def _facts(todo: Sequence[_Work], how: _How) -> dict[str, Any]:
         [one.path for one in sources], jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
     )
     tables = [
-        {"name": Path(one.path).name, "rows": one.rows, "bytes": one.bytes, "sha256": digest}
+        {"name": Path(one.path).name, "rows": one.rows, "bytes": one.bytes, "digest": digest}
         for one, digest in zip(sources, content, strict=True)
     ]
     parts = [[one.part.name, one.part.table, one.part.start, one.part.stop] for one in todo]
