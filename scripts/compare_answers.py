@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 import proxycal as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
 
 TOLERANCE = 1e-9
 SMALL = pc.PaperSettings(d_z=2, width=16, epochs=5, batch_size=64, min_steps=60)

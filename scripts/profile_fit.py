@@ -19,9 +19,9 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from benchmarks.scale import ROLES, write_table
+from benchmarks.speed import peak_memory
 from proxycal import ProxyCalibrator
-from proxycal.experiments.bench_scale import ROLES, write_table
-from proxycal.experiments.bench_speed import peak_memory
 
 # Parts that do not contain each other: (file, function) of this package.
 PARTS = {

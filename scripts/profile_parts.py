@@ -14,9 +14,9 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from proxycal.content.config import ContentConfig
-from proxycal.content.train import fit_content
 from proxycal.effect.match import match_effect
+from proxycal.methods.paper.content import fit_content
+from proxycal.methods.paper.content_config import ContentConfig
 
 DIMENSIONS = (5, 20)
 PROXIES, ENVIRONMENT = 5, 14

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
 import pytest
+
+from proxycal import ProxyCalibrator
+from proxycal.testing.worlds import draw_world
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,3 +24,26 @@ def browser(tmp_path_factory):
         pytest.skip(reason)
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
+
+
+def _fit(world, table=None, roles=None, **arguments):
+    model = ProxyCalibrator(roles or world.roles, method="exact", **arguments)
+    return model.fit(world.table() if table is None else table)
+
+
+@functools.cache
+def _drawn(kind, n, alpha_sd, seed):
+    world = draw_world(kind, n, alpha_sd, seed)
+    return world, _fit(world)
+
+
+@pytest.fixture(scope="session")
+def fit():
+    """model = fit(world, table=None, roles=None, **arguments of ProxyCalibrator)."""
+    return _fit
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    """world, model = drawn(kind, n, alpha_sd, seed); each fit is made once and shared."""
+    return _drawn

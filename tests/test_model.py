@@ -19,7 +19,6 @@ import sklearn.exceptions
 from sklearn.base import clone
 
 from proxycal import answers, store
-from proxycal.config import PaperSettings, Settings
 from proxycal.errors import (
     ProxycalError,
     ProxycalWarning,
@@ -30,10 +29,11 @@ from proxycal.errors import (
     UnavailableError,
 )
 from proxycal.finding import Finding
-from proxycal.methods import fit as fit_module
-from proxycal.methods.fit import Effects, Estimate, Method, Prediction
+from proxycal.methods import registry as fit_module
+from proxycal.methods.registry import Effects, Estimate, Method, Prediction
 from proxycal.model import NotFittedError, ProxyCalibrator
 from proxycal.saved import load
+from proxycal.settings import PaperSettings, Settings
 from proxycal.table.roles import Roles
 
 

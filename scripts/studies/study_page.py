@@ -15,17 +15,17 @@ from matplotlib.figure import Figure
 import proxycal as pc
 from proxycal.datasets.account import Entry, lines
 from proxycal.datasets.cpi import price_ratio
-from proxycal.experiments.bench import code_digest, machine
-from proxycal.experiments.figures import save
-from proxycal.experiments.tables import Grid, to_frame, to_markdown
 from proxycal.files import read_table, write_table, write_text
+from proxycal.studies.bench import code_digest, machine
+from proxycal.studies.figures import save
+from proxycal.studies.tables import Grid, to_frame, to_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-    from proxycal.trust import Power, Refutation
+    from proxycal.questions.answers import Power, Refutation
 
 BASE_YEAR = 2020
 # Of what a county is like, the columns that say how much can be lost there and who writes it down.

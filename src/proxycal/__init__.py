@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from proxycal.model import Calibration as Calibration
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
     from proxycal.saved import load as load
-    from proxycal.simulation import inject_bias as inject_bias
-    from proxycal.simulation import simulate as simulate
     from proxycal.table.audit import audit as audit
     from proxycal.table.roles import Roles as Roles
+    from proxycal.testing.simulation import inject_bias as inject_bias
+    from proxycal.testing.simulation import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -33,9 +33,9 @@ _HOME = {
     "Roles": "proxycal.table.roles",
     "audit": "proxycal.table.audit",
     "datasets": "proxycal.datasets",
-    "inject_bias": "proxycal.simulation",
+    "inject_bias": "proxycal.testing.simulation",
     "load": "proxycal.saved",
-    "simulate": "proxycal.simulation",
+    "simulate": "proxycal.testing.simulation",
     "simulate_disasters": "proxycal.datasets.nation",
 }
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal import __version__
-from proxycal.methods.fit import Prediction
-from proxycal.methods.portrait import gate_of, spread_of
+from proxycal.methods.exact.portrait import gate_of, spread_of
+from proxycal.methods.registry import Prediction
+from proxycal.questions.answers import Power, Refutation
 from proxycal.report.data import (
     EnvironmentColumn,
     EstimateRow,
@@ -27,13 +28,12 @@ from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.wording import counted, rows_of
-from proxycal.trust import Power, Refutation
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.finding import Finding
-    from proxycal.methods.fit import Effects, Estimate, FittedMethod
+    from proxycal.methods.registry import Effects, Estimate, FittedMethod
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
 

@@ -26,22 +26,22 @@ from proxycal.answers import (
     table_findings,
     versions,
 )
-from proxycal.config import PaperSettings, Settings
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
 from proxycal.files import read_table
-from proxycal.methods.fit import method_named
+from proxycal.methods.registry import method_named
 from proxycal.methods.training import keep, training_state
+from proxycal.questions.answers import Power, Refutation, answers_to_dict
 from proxycal.result import Calibration
 from proxycal.scale.fit import LARGE, fit_large, in_pieces
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import fits_in_memory
+from proxycal.settings import PaperSettings, Settings
 from proxycal.store import Run, atomic_file, save_run, write_text
 from proxycal.table.audit import audit
 from proxycal.table.encode import Encoder
 from proxycal.table.frames import answer, to_pandas
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
-from proxycal.trust import Power, Refutation, answers_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
     from proxycal.engine import Engine
     from proxycal.finding import Finding
-    from proxycal.methods.fit import FittedMethod
-    from proxycal.methods.refute import Fitted, Progress
+    from proxycal.methods.registry import FittedMethod
+    from proxycal.questions.refute import Fitted, Progress
     from proxycal.report.data import ReportData
     from proxycal.scale.fit import LargeFit
     from proxycal.table.encode import Arrays
@@ -281,7 +281,7 @@ class ProxyCalibrator(BaseEstimator):
 
     def check(self, df: Any = None) -> list[Finding]:
         """The findings of the fit, and further checks of its rows, or of a table where one is given."""
-        from proxycal.methods.assumptions import further_findings
+        from proxycal.questions.assumptions import further_findings
 
         found = self._fitted()
         arrays = self.training_ if df is None else self.encoder_.transform(df)
@@ -296,7 +296,7 @@ class ProxyCalibrator(BaseEstimator):
         The rows of the fit are changed in one way and fitted again, `n_jobs` at a time; the answer holds a
         table of the refits, what they mean, and whether the fit survived (`ok`). `report` and `save` keep it.
         """
-        from proxycal.methods import refute
+        from proxycal.questions import refute
 
         found = refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
         self.questions_[kind] = found
@@ -312,7 +312,7 @@ class ProxyCalibrator(BaseEstimator):
 
         alphas : sizes in sds of the bias-free outcome; no bias at all is always tried too.
         """
-        from proxycal.methods.power import power
+        from proxycal.questions.power import power
 
         found = self.questions_["power"] = power(self._question(), alphas, repetitions, progress)
         return found
@@ -380,7 +380,7 @@ class ProxyCalibrator(BaseEstimator):
 
     def _question(self) -> Fitted:
         """The fit and the rows kept of it, as the trust checks take them."""
-        from proxycal.methods.refute import Fitted
+        from proxycal.questions.refute import Fitted
 
         found = self._fitted()
         settings = replace(found.settings, n_jobs=self.n_jobs)

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from proxycal.finding import Finding
-from proxycal.methods.fit import Estimate
+from proxycal.methods.registry import Estimate
 
 if TYPE_CHECKING:
-    from proxycal.config import Settings
+    from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
 _NUMBERS = ("y_obs", "y_cal", "y_low", "y_high", "mu", "p_biased", "weights")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.config import Settings
 from proxycal.errors import ProxycalError, StoreError, UnavailableError
-from proxycal.methods.fit import method_named
+from proxycal.methods.registry import method_named
 from proxycal.methods.training import training_from
 from proxycal.model import ProxyCalibrator
+from proxycal.questions.answers import answers_from_dict
 from proxycal.result import Calibration, FittedRows
+from proxycal.settings import Settings
 from proxycal.store import load_run
 from proxycal.table.encode import Encoder
 from proxycal.table.roles import Roles
-from proxycal.trust import answers_from_dict
 
 if TYPE_CHECKING:
     import os

@@ -23,7 +23,7 @@ from app.driving import (
     upload,
 )
 from browser import use_scheme, use_width
-from proxycal.demo import biased_jobs
+from proxycal.cli.demonstration import biased_jobs
 from proxycal.errors import ProxycalError
 from proxycal.files import read_table, write_table
 from proxycal.report.summary import between, number, sentence

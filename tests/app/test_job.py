@@ -15,9 +15,9 @@ from proxycal.app.answer import picture_of, read_answer, svg_of
 from proxycal.app.request import Request
 from proxycal.app.tables import Table, read_upload
 from proxycal.app.workspace import Workspace, Workspaces
-from proxycal.config import Settings
 from proxycal.files import read_table, write_table
 from proxycal.report.summary import number, sentence
+from proxycal.settings import Settings
 
 
 @pytest.fixture

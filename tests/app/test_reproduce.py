@@ -14,9 +14,9 @@ from proxycal.app.reproduce import Source, python_script, shell_commands
 from proxycal.app.request import Request
 from proxycal.app.tables import excel_to_csv
 from proxycal.cli import main
-from proxycal.config import Settings
-from proxycal.demo import ALPHA, biased_jobs
+from proxycal.cli.demonstration import ALPHA, biased_jobs
 from proxycal.files import read_table
+from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 HOSTILE = 'it\'s "$(touch owned)", `b`; \\'

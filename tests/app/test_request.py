@@ -5,8 +5,8 @@ import json
 import pytest
 
 from proxycal.app.request import Request, roles_from, settings_from
-from proxycal.config import Settings
 from proxycal.errors import RolesError, SettingsError
+from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 CHOSEN = {"y": "outcome", "a": "proxies", "b": "proxies", "e": "environment", "w": "weights", "x": ""}

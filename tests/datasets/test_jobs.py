@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from proxycal.datasets import load_jobs
-from proxycal.simulation import inject_bias
+from proxycal.testing.simulation import inject_bias
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from proxycal.cli.request import column_names
 from proxycal.report.data import EnvironmentColumn, EstimateRow
 from proxycal.report.summary import MAX_LEVELS, number, percent, reproduce, sentence, shares, spread
-from proxycal.runfile import column_names
 
 MATCH = EstimateRow("match", 2.0, 0.25, 1.5, 2.5)
 

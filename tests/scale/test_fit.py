@@ -14,7 +14,7 @@ import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
 from proxycal import ProxyCalibrator, Roles, load, simulate
 from proxycal.errors import SettingsError, TableError
-from proxycal.experiments.worlds import draw_world
+from proxycal.testing.worlds import draw_world
 
 distributed = pytest.importorskip("distributed")
 dask_frame = pytest.importorskip("dask.dataframe")

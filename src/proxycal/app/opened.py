@@ -39,7 +39,7 @@ def open_upload(number: int, path: Path, name: str) -> Opened:
 
 def open_example(number: int, path: Path) -> Opened:
     """JOBS with a known bias, written to `path` and read like any other file; its roles are known."""
-    from proxycal.demo import ALPHA, biased_jobs
+    from proxycal.cli.demonstration import ALPHA, biased_jobs
     from proxycal.files import write_table
 
     sim = biased_jobs(seed=0)

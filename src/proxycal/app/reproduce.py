@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from proxycal.config import Settings
-from proxycal.console import shell
+from proxycal.cli.console import shell
 from proxycal.report.summary import listed
+from proxycal.settings import Settings
 
 if TYPE_CHECKING:
     from proxycal.app.request import Request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxycal.config import Settings
 from proxycal.errors import RolesError, SettingsError
+from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import uvicorn
 from shiny import App, ui
 
-from proxycal import console
 from proxycal.app import views
 from proxycal.app.guard import Guard, policy_for
 from proxycal.app.server import make_server
@@ -22,6 +21,7 @@ from proxycal.app.tables import LIMIT
 from proxycal.app.timing import Pace
 from proxycal.app.upload import Door
 from proxycal.app.workspace import Workspaces
+from proxycal.cli import console
 from proxycal.errors import SettingsError
 
 if TYPE_CHECKING:

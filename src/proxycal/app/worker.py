@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proxycal import console
 from proxycal.app.request import Request
+from proxycal.cli import console
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 
 if TYPE_CHECKING:

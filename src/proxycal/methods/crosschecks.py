@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proxycal.finding import Finding
 
 if TYPE_CHECKING:
-    from proxycal.methods.fit import Estimate
+    from proxycal.methods.registry import Estimate
 
 # Below this first-stage F, moments through the environment mislead (Staiger and Stock).
 WEAK_F = 10.0

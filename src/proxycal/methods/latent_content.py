@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.bias.designs import candidate_frames
-from proxycal.bias.refits import held_out_loglik
-from proxycal.content.config import ContentConfig
+from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.parts import hold_out
+from proxycal.mixture.designs import candidate_frames
+from proxycal.mixture.refits import held_out_loglik
 
 if TYPE_CHECKING:
-    from proxycal.bias.designs import Data
-    from proxycal.bias.runners import ExactBias
-    from proxycal.config import Settings
-    from proxycal.content.train import ContentFit
+    from proxycal.methods.paper.content import ContentFit
+    from proxycal.mixture.candidates import ExactBias
+    from proxycal.mixture.designs import Data
+    from proxycal.settings import Settings
 
 HELD_OUT = 0.2
 
@@ -52,7 +52,7 @@ def choose_content(
 ) -> ContentChoice:
     """Train stage 1 on the training rows and compare what each says of the others."""
     # Torch is loaded only where content is curved.
-    from proxycal.content.train import fit_content
+    from proxycal.methods.paper.content import fit_content
 
     seeds = np.random.SeedSequence(settings.random_state).generate_state(3).tolist()
     train, test = hold_out(len(data.y), HELD_OUT, seeds[0], data.cluster)

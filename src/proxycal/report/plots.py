@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from proxycal.errors import SettingsError
-from proxycal.report.power import power_curve
+from proxycal.questions.power_picture import power_curve
 from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, legend, plain, short, styled
 from proxycal.report.summary import ShareRow, gate_label, number, percent, shares, spread
 

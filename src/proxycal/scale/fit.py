@@ -21,11 +21,11 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from proxycal.bias.designs import pieces as row_blocks
-from proxycal.bias.everything import fit_everything
-from proxycal.bias.sums import Elsewhere
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.exact import answered, data_of, find
+from proxycal.methods.exact.fit import answered, data_of, find
+from proxycal.mixture.designs import pieces as row_blocks
+from proxycal.mixture.full_data import fit_everything
+from proxycal.mixture.sums import Elsewhere
 from proxycal.scale.sample import given_weights, has_rows, summarise
 from proxycal.table.encode import Encoder
 from proxycal.table.wording import counted, shown
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from proxycal.bias.designs import Frame
-    from proxycal.bias.mixture import Rows
-    from proxycal.bias.sums import S
-    from proxycal.config import Settings
-    from proxycal.content.train import ContentFit
-    from proxycal.methods.exact import ExactFit
-    from proxycal.methods.fit import FittedMethod
-    from proxycal.methods.paper import PaperFit
+    from proxycal.methods.exact.fit import ExactFit
+    from proxycal.methods.paper.content import ContentFit
+    from proxycal.methods.paper.fit import PaperFit
+    from proxycal.methods.registry import FittedMethod
+    from proxycal.mixture.designs import Frame
+    from proxycal.mixture.laws import Rows
+    from proxycal.mixture.sums import S
     from proxycal.scale.pieces import Pieces
     from proxycal.scale.sample import Summary
+    from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
     from proxycal.table.roles import Roles
 
@@ -136,8 +136,8 @@ def _fit_paper(
 ) -> PaperFit:
     """All rows train stage 1, the sample everything after it."""
     # Torch is loaded only where networks are trained.
-    from proxycal.methods.paper import content_config, fit_paper_given, refuse_effects, stage_seeds
-    from proxycal.scale.stage1 import fit_content_pieces
+    from proxycal.methods.paper.fit import content_config, fit_paper_given, refuse_effects, stage_seeds
+    from proxycal.methods.paper.in_pieces import fit_content_pieces
 
     refuse_effects(settings)
     asked = settings.paper

@@ -1,0 +1,1 @@
+"""Benchmarks of the package: code beside the pages that it wrote. Run by `proxycal bench` from a clone."""

@@ -1,0 +1,238 @@
+"""What a fit costs, as ratios within one run: to the paper's method, R's flexmix, and a tenth of the rows.
+
+Also what the folds of a study cost, trained as one model or one by one. Seconds are CPU seconds of one
+process on one thread. Each large fit has a process of its own, so that its peak memory is its own too.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from proxycal.mixture.designs import Data, candidate_frames
+from proxycal.mixture.em import Rules
+from proxycal.mixture.information import newton
+from proxycal.mixture.laws import Shape
+from proxycal.mixture.select import FLOOR, Guess, compete
+from proxycal.mixture.starts import guesses_of_bias
+from proxycal.model import ProxyCalibrator
+from proxycal.studies import studies
+from proxycal.studies.bench import Page, Part, number
+from proxycal.studies.protocol import N_FOLDS, make_folds, paper_answers
+from proxycal.table.encode import Encoder
+from proxycal.testing.simulation import Simulation, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+ALPHA = 1.0
+# Rows of a synthetic cell, and what batched over looped folds are to reach.
+FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
+
+
+def page(quick: bool) -> Page:
+    """All ratios, measured now."""
+    n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
+    rows = [
+        _against_paper(n),
+        *_against_flexmix(n, seeds=range(2 if quick else 5)),
+        *_growth(large // 10, large),
+        *(_folds(rows, reach) for rows, reach in FOLDS[: 1 if quick else None]),
+    ]
+    return ratios("Speed", rows)
+
+
+def ratios(title: str, rows: list[dict[str, Any]]) -> Page:
+    """The page of rows made by `row`."""
+    shown = [
+        {
+            "what": one["what"],
+            "ours": f"{number(one['ours'], 3)} s"
+            if one["unit"] == "s"
+            else f"{one['ours']:.3g} {one['unit']}",
+            "other": one["other_text"],
+            "ratio": number(one["ratio"], 3),
+            "to reach": one["to_reach"],
+            "note": one["note"],
+        }
+        for one in rows
+    ]
+    return Page(title, (Part("Ratios within one run", shown),), pd.DataFrame(rows))
+
+
+def row(
+    what: str, ours: float, other: float, to_reach: str, note: str = "", unit: str = "s"
+) -> dict[str, Any]:
+    """One ratio, ours over other."""
+    return {
+        "what": what,
+        "ours": ours,
+        "other": other,
+        "ratio": ours / other if other else np.nan,
+        "to_reach": to_reach,
+        "unit": unit,
+        "other_text": f"{number(other, 3)} {unit}" if np.isfinite(other) else "not measured",
+        "note": note,
+    }
+
+
+def cpu(call: Callable[[], T]) -> tuple[float, T]:
+    """CPU seconds of a call on one thread, and what it gave."""
+    with threadpool_limits(1):
+        start = time.process_time()
+        made = call()
+        return time.process_time() - start, made
+
+
+def _sample(n: int, seed: int) -> Simulation:
+    return simulate(n=n, d_z=5, alpha=ALPHA, random_state=seed)
+
+
+def _against_paper(n: int) -> dict[str, Any]:
+    sim = _sample(n, 0)
+    exact, _ = cpu(lambda: ProxyCalibrator(sim.roles).fit(sim.table))
+    paper, _ = cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
+    what = f"exact fit, whole race and interval, n = {n:,}, against one paper fit"
+    return row(what, exact, paper, "<= 0.1")
+
+
+def _folds(n: int, to_reach: str) -> dict[str, Any]:
+    """All folds of a cell of the synthetic study with the paper's method: one batched model, or a loop."""
+    cell = next(cell for cell in studies.synthetic(False, ["paper"]).cells if cell.settings["n"] == n)
+    folds = make_folds(studies.draw(cell.settings), N_FOLDS, int(cell.settings["seed"]))
+    settings = studies.paper_settings(cell.settings)
+    batched, together = cpu(lambda: paper_answers(folds, settings))
+    looped, apart = cpu(lambda: paper_answers(folds, settings, batched=False))
+    difference = max(abs(a.alpha - b.alpha) for a, b in zip(together, apart, strict=True))
+    note = f"largest difference of alpha between the two: {difference:.2g}"
+    return row(f"{N_FOLDS} folds of the paper's method, n = {n:,}, as one batched model, against a loop",
+                batched, looped, to_reach, note)  # fmt: skip
+
+
+def _against_flexmix(n: int, seeds: range) -> list[dict[str, Any]]:
+    """One component, no interval, the same file for both."""
+    what = f"one component, no interval, n = {n:,}, against R's flexmix"
+    rscript = shutil.which("Rscript")
+    ours, theirs = [], []
+    for seed in seeds:
+        sim = _sample(n, seed)
+        ours.append(single_component(sim))
+        if rscript is not None:
+            theirs.append(_flexmix(rscript, sim.table))
+    seconds, errors = float(np.mean([s for s, _ in ours])), _rms([a for _, a in ours])
+    if not theirs or None in theirs:
+        return [row(what, seconds, np.nan, "<= 0.333", "Rscript with flexmix is not installed here")]
+    found = [one for one in theirs if one is not None]
+    other, other_errors = np.mean([s for s, _ in found]), _rms([a for _, a in found])
+    note = f"RMSE of alpha {errors:.4f}, flexmix {other_errors:.4f}, over {len(found)} files"
+    return [row(what, seconds, float(other), "<= 0.333", note)]
+
+
+def single_component(sim: Simulation) -> tuple[float, float]:
+    """CPU seconds and alpha of the gated shift with one component, from arrays to the maximum."""
+    arrays = Encoder.fit(sim.table, sim.roles).transform(sim.table)
+    assert arrays.y is not None
+    y = arrays.y
+    curved = np.zeros(arrays.P.shape[1] + arrays.E.shape[1], dtype=bool)
+
+    def fit() -> float:
+        data = Data(y, arrays.P, arrays.E, arrays.weights, curved)
+        frame = candidate_frames(data, "constant")["linear"]
+        rows = frame.rows(data)
+        guesses: list[Guess] = [
+            (tau, None) for tau in guesses_of_bias(rows, rows.X[:, : 1 + arrays.P.shape[1]])[1:4:2]
+        ]
+        found = compete([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
+        params, _ = newton(found.params, [rows], Rules.of([found.shape], rows.X.shape[1], FLOOR))
+        return abs(float(params.a[0, 0])) * frame.scale
+
+    return cpu(fit)
+
+
+def _flexmix(rscript: str, table: pd.DataFrame) -> tuple[float, float] | None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        table.to_csv(path, index=False)
+        with as_file(files("proxycal.studies") / "data" / "flexmix.R") as script:
+            done = subprocess.run(
+                [rscript, str(script), str(path)], capture_output=True, text=True, check=False
+            )
+    if done.returncode:
+        return None
+    seconds, alpha = (float(value) for value in done.stdout.split()[:2])
+    return seconds, alpha
+
+
+def _rms(alphas: list[float]) -> float:
+    return float(np.sqrt(np.mean((np.array(alphas) - ALPHA) ** 2)))
+
+
+def _growth(small: int, large: int) -> list[dict[str, Any]]:
+    """CPU per row and peak memory of the default fit, 20 columns, each in its own process."""
+    low, high = _in_process(small), _in_process(large)
+    per_row = row(
+        f"microseconds per row at {large:,} rows, against {small:,}",
+        1e6 * high["seconds"] / large,
+        1e6 * low["seconds"] / small,
+        "<= 1.5",
+        f"alpha {high['alpha']:.4f} for {ALPHA:g}",
+        unit="us",
+    )
+    gib = 2.0**30
+    memory = row(
+        f"peak memory at {large:,} rows x 20 columns, against 4 GiB",
+        high["peak"] / gib,
+        4.0,
+        "<= 1",
+        f"the table itself is {large * 20 * 8 / gib:.2f} GiB",
+        unit="GiB",
+    )
+    return [per_row, memory]
+
+
+def _in_process(n: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed", str(n)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def _fit_alone(n: int) -> dict[str, float]:
+    sim = simulate(n=n, d_z=5, d_e=14, n_proxies=5, alpha=ALPHA, random_state=0)
+    table, roles = sim.table, sim.roles
+    del sim
+    seconds, model = cpu(lambda: ProxyCalibrator(roles).fit(table))
+    return {"seconds": seconds, "alpha": model.alpha_, "peak": peak_memory()}
+
+
+def peak_memory() -> float:
+    """Bytes that this process has held at most.
+
+    Linux keeps that of the program itself; the portable figure takes over the peak of whoever started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return 1024.0 * float(line.split()[1])
+    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_fit_alone(int(sys.argv[1]))) + "\n")

@@ -1,1 +1,0 @@
-"""Questions put to a finished fit."""

@@ -1,0 +1,4 @@
+"""The command line: parse, call, print."""
+
+from proxycal.cli.commands import app as app
+from proxycal.cli.commands import main as main

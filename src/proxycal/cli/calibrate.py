@@ -1,0 +1,53 @@
+"""`proxycal calibrate`: the options, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from proxycal.cli import console
+from proxycal.cli.options import EngineName, Json, Quiet, Run, Scheduler, Tables, Workers
+
+if TYPE_CHECKING:
+    from proxycal.engine import Engine
+
+
+def calibrate(
+    run: Run,
+    tables: Tables,
+    out: Annotated[
+        Path, typer.Option(help="CSV or Parquet file for one table; folder for any number.", metavar="PLACE")
+    ],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    jobs: Workers = None,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Calibrate tables with a fitted run: their columns, then y_cal, interval, p_biased, shift and mu."""
+    from proxycal.scale.calibrate import calibrate_files
+    from proxycal.table.wording import counted
+
+    done = calibrate_files(
+        run,
+        tables,
+        out,
+        jobs=jobs,
+        engine=cast("Engine", engine),
+        scheduler=scheduler,
+        resume=resume,
+        quiet=quiet,
+    )
+    if json_output:
+        facts = {"verdict": done.verdict, "rows": done.rows, "out": str(out), "tables": done.tables}
+        more = {"files": list(done.files), "unanswered": done.unanswered, "resumed": done.resumed}
+        console.print_json(facts | more)
+    elif not quiet:
+        what = "calibrated" if done.verdict == "bias found" else f"left as reported ({done.verdict})"
+        parts = f", {counted(len(done.files), 'file')} of {counted(done.tables, 'table')}"
+        where = "" if done.files == (str(out),) else parts
+        before = f", {done.resumed} of them finished before" if done.resumed else ""
+        console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")

@@ -1,0 +1,1 @@
+"""Statistical tests that methods put to their rows, as functions on arrays."""

@@ -1,0 +1,1 @@
+"""The exact method: the bias is summed out of the likelihood."""

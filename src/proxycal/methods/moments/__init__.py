@@ -1,0 +1,1 @@
+"""The moment method: the size of the bias from exclusion alone."""

@@ -1,0 +1,1 @@
+"""Batched networks and their training loop, shared by the two stages."""

@@ -1,0 +1,214 @@
+"""From a unit's numbers to the features of the mixture, on the training rows and on any later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from proxycal.mixture.features import Basis, expand_each, fit_basis, joined, orthonormal
+from proxycal.mixture.laws import Params, Rows, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+CHUNK = 16384
+KEEP_ROWS = 200_000
+BASIS_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What the exact estimator sees, one row per unit.
+
+    y (n,) reported outcome, turned so that the bias is upward; P (n,p), E (n,q); weights (n,); cluster (n,)
+    codes or None; levels: integer codes (n,) of each categorical environment column; truth (n,) with NaN
+    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines; extra (n,r)
+    or None: more content features (z_hat).
+    """
+
+    y: Array
+    P: Array
+    E: Array
+    weights: Array
+    curved: NDArray[np.bool_]
+    cluster: NDArray[np.intp] | None = None
+    levels: Mapping[str, NDArray[np.intp]] | None = None
+    truth: Array | None = None
+    extra: Array | None = None
+
+    def take(self, index: NDArray[np.intp]) -> Data:
+        """Some of the rows, in the order given."""
+        return replace(
+            self,
+            y=self.y[index],
+            P=self.P[index],
+            E=self.E[index],
+            weights=self.weights[index],
+            cluster=None if self.cluster is None else self.cluster[index],
+            levels=None if self.levels is None else {k: v[index] for k, v in self.levels.items()},
+            truth=None if self.truth is None else self.truth[index],
+            extra=None if self.extra is None else self.extra[index],
+        )
+
+    @property
+    def content(self) -> Array:
+        """The columns that may explain the true outcome."""
+        return np.hstack([self.P, self.E] if self.extra is None else [self.P, self.E, self.extra])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How rows become features: bases of content and gate, how the shift may vary, units of the outcome.
+
+    effect: "constant", "by:COLUMN" or "linear"; n_levels: levels of that column, 0 otherwise.
+    """
+
+    features: str
+    content: Basis
+    gate: Basis
+    effect: str
+    n_levels: int
+    centre: float
+    scale: float
+
+    def rows(self, data: Data) -> Rows:
+        """Features and standardised outcome of any rows."""
+        G = self.gate(data.E)
+        y = (data.y - self.centre) / self.scale
+        gap = None
+        if data.truth is not None:
+            known = np.isfinite(data.truth)
+            gap = np.where(known, (data.y - data.truth) / self.scale, np.nan)
+            y = np.where(known, (data.truth - self.centre) / self.scale, y)
+        plain = data if self.features == "z_hat" else replace(data, extra=None)
+        return Rows(y, self.content(plain.content), G, self.shift_features(data, G), data.weights, gap)
+
+    def shift_features(self, data: Data, G: Array) -> Array:
+        """D (n,L): ones, one-hot levels, or the gate's own columns."""
+        if self.effect == "linear":
+            return G
+        if self.effect == "constant":
+            return np.ones((len(data.y), 1))
+        codes = (data.levels or {})[self.effect.removeprefix("by:")]
+        return (codes[:, None] == np.arange(self.n_levels)).astype(float)
+
+    def chunks(self, data: Data) -> Chunks:
+        """Features of many rows in pieces."""
+        return Chunks(self, data)
+
+
+class Chunks(Sequence[Rows]):
+    """The rows of a table as features, in pieces: column products never need all rows at once.
+
+    Up to KEEP_ROWS the pieces are kept between passes; beyond, each pass forms them anew, so that memory
+    stays that of the table itself.
+    """
+
+    def __init__(self, frame: Frame, data: Data) -> None:
+        self._frame, self._data = frame, data
+        self._pieces = pieces(len(data.y))
+        self._kept = [frame.rows(data.take(i)) for i in self._pieces] if len(data.y) <= KEEP_ROWS else None
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @overload
+    def __getitem__(self, index: int) -> Rows: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Rows]: ...
+
+    def __getitem__(self, index: int | slice) -> Rows | list[Rows]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if self._kept is not None:
+            return self._kept[index]
+        return self._frame.rows(self._data.take(self._pieces[index]))
+
+
+def spaced(n: int, most: int) -> NDArray[np.intp]:
+    """All row numbers, or about `most` of them, evenly spaced."""
+    return np.arange(0, n, max(1, n // most))
+
+
+def pieces(n: int) -> list[NDArray[np.intp]]:
+    """Consecutive row numbers, at most CHUNK at a time."""
+    return [np.arange(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One fitted model (params of B = 1, in standardised units) with the frame it lives in."""
+
+    shape: Shape
+    frame: Frame
+    params: Params
+
+
+def canonical_order(data: Data) -> NDArray[np.intp]:
+    """An order of the rows that depends on their values only: by outcome, ties by a projection of the rest.
+
+    Sums, samples and so every digit of the answer are then the same however the table was sorted.
+    """
+    rest = data.content
+    direction = np.cos(np.arange(1, rest.shape[1] + 1) * 1.618)
+    key = (rest * direction).sum(axis=1)
+    return np.lexsort((data.weights, key, data.y))
+
+
+def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
+    """Ways in which content may enter: linear, splines of P, of E, of both, and with z_hat where given."""
+    return {name: frame for name, (frame, _) in candidates(data, effect).items()}
+
+
+def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
+    """The candidate frames, each with its features of `spaced(n, BASIS_ROWS)` rows, which judge between them.
+
+    Splines take many columns: on a large table those rows also place and scale them.
+    """
+    n_p, n_e = data.P.shape[1], data.E.shape[1]
+    of_e = np.r_[np.zeros(n_p, bool), np.ones(n_e, bool)]
+    plans = {
+        "linear": np.zeros(n_p + n_e, bool),
+        "splines of P": data.curved & ~of_e,
+        "splines of E": data.curved & of_e,
+        "splines of P and E": data.curved,
+    }
+    frame = _frame(data, effect)
+    judged = spaced(len(data.y), BASIS_ROWS)
+    few = replace(data, extra=None).take(judged)
+    straight = expand_each(few.content, plans["linear"], few.weights)
+    curved = expand_each(few.content, data.curved, few.weights)
+    made: dict[str, tuple[Frame, Array]] = {}
+    seen: set[bytes] = set()
+    for name, splined in plans.items():
+        if splined.tobytes() in seen:
+            continue
+        seen.add(splined.tobytes())
+        parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
+        basis = orthonormal(parts, few.weights) if splined.any() else frame.content
+        made[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
+    if data.extra is not None:
+        basis = fit_basis(data.content, np.zeros(data.content.shape[1], bool), data.weights)
+        made["z_hat"] = replace(frame, features="z_hat", content=basis), basis(data.take(judged).content)
+    return made
+
+
+def _frame(data: Data, effect: str) -> Frame:
+    """Linear content, fitted to all rows."""
+    centre = float(np.average(data.y, weights=data.weights))
+    scale = float(np.sqrt(np.average((data.y - centre) ** 2, weights=data.weights)))
+    n_levels = 0
+    if effect.startswith("by:"):
+        n_levels = int((data.levels or {})[effect.removeprefix("by:")].max()) + 1
+    columns = replace(data, extra=None).content
+    content = fit_basis(columns, np.zeros(columns.shape[1], bool), data.weights)
+    gate = fit_basis(data.E, np.zeros(data.E.shape[1], bool), data.weights)
+    return Frame("linear", content, gate, effect, n_levels, centre, scale)

@@ -1,0 +1,119 @@
+"""From the winner of the race to an answer: which way is up, how sure, how many, how wide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.mixture.candidates import ExactBias, Runner
+from proxycal.mixture.designs import Spec
+from proxycal.mixture.em import Rules
+from proxycal.mixture.information import Sandwich, information, sandwich
+from proxycal.mixture.laws import Params, Rows, Shape, content_mean, posterior
+from proxycal.mixture.select import floor_of
+from proxycal.mixture.sums import Summed, add_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.sums import Chunked
+
+    Array = NDArray[np.float64]
+
+# A bias this far (in BIC) behind will not catch up any more: its comparison is settled.
+HOPELESS = 15.0
+
+
+def conclude(
+    chunks: Chunked,
+    codes: Sequence[NDArray[np.intp]] | None,
+    bias: Runner,
+    null: Runner,
+    runners: tuple[Runner, ...],
+    n_race: int,
+    floor: float,
+) -> ExactBias:
+    """The answer in the outcome's units; chunks: all rows in the winner's frame, codes: their clusters."""
+    params = orient(bias.entrant.params, chunks)
+    shape = bias.entrant.shape
+    rules = Rules.of([shape], params.beta.shape[2], floor_of(shape, floor))
+    totals = add_up(chunks, partial(_totals, params, shape))
+    robust = sandwich(params, information(params, chunks, shape, codes), rules, totals.weight)
+    scale, L = bias.frame.scale, params.a.shape[1]
+    return ExactBias(
+        bias=Spec(shape, bias.frame, params),
+        null=Spec(null.entrant.shape, null.frame, null.entrant.params),
+        gain=null.bic - bias.bic,
+        shift=params.a[0] * scale,
+        shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
+        gate_cov=robust.shift_gate_cov[L:, L:],
+        sigma=float(np.sqrt(totals.square / totals.weight)) * scale,
+        cluster_sd=bias.side.tau,
+        share=totals.biased / totals.weight,
+        converged=_converged(bias, null, robust),
+        decrement=robust.decrement,
+        floor=floor,
+        offset=bias.side.offset,
+        n_race=n_race,
+        runners=runners,
+    )
+
+
+def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
+    """Whether the comparison is settled: both sides at their maximum, or the bias left hopelessly behind."""
+    settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
+    return null.entrant.converged and (settled or bias.bic > null.bic + HOPELESS)
+
+
+def orient(params: Params, chunks: Chunked) -> Params:
+    """Of the two labellings that fit alike, (shift, A) and (-shift, 1-A), the one with the shift upward.
+
+    The content takes up the shift when the labels swap: beta + c with X c = D a, which lies in the span of X.
+    """
+    if params.a is None or params.gamma is None:
+        return params
+    moved = add_up(chunks, partial(_moved, params.a[0]))
+    if moved.up >= 0.0:
+        return params
+    swapped = params.beta + np.linalg.solve(moved.gram, moved.rhs)
+    return replace(params, beta=swapped, a=-params.a, gamma=-params.gamma)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved(Summed):
+    """Sums over rows: up, of the shift; gram (p,p) X'WX; rhs (p,) X'W shift."""
+
+    up: float
+    gram: Array
+    rhs: Array
+
+
+def _moved(a: Array, rows: Rows) -> _Moved:
+    moved = rows.weights * (rows.D @ a)
+    return _Moved(float(moved.sum()), rows.gram[0], rows.X.T @ moved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals(Summed):
+    """Sums over rows: of P(A=1|data), of (y - shift*A - mu(x))^2 in standardised units, of the weights."""
+
+    biased: float
+    square: float
+    weight: float
+
+
+def _totals(params: Params, shape: Shape, rows: Rows) -> _Totals:
+    post = posterior(params, rows, shape)
+    mu = content_mean(params, rows, post)
+    p, shift = post.p_biased[0], post.shift[0]
+    if rows.gap is not None:
+        # There y is the truth itself.
+        shift = np.where(np.isfinite(rows.gap), 0.0, shift)
+    left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
+    W = rows.weights
+    return _Totals(float(W @ p), float(W @ left), float(W.sum()))

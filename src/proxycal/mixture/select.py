@@ -1,0 +1,264 @@
+"""The race: the best model with a gated shift against the best model without one, of any shape.
+
+No bias is claimed unless a shift beats every other explanation of the same data, so both sides run the
+same shapes: one component, its sd free to follow E; several with shared slopes (skew, heavy tails, humps:
+the cheap explanations); several with their own slopes; an atom. The criterion is BIC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import chi2
+
+from proxycal.mixture.em import Fitted, Rules, gap_loglik, penalty, run
+from proxycal.mixture.laws import Params, Rows, Shape, posterior
+from proxycal.mixture.starts import (
+    begin,
+    guesses_from_atoms,
+    guesses_of_bias,
+    has_spike,
+    residual_of,
+    split_components,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Guess = tuple["Array | None", "NDArray[np.bool_] | None"]
+
+# Smallest sd of a lone component, in sds of the outcome; others keep at least this part of a lone one's.
+FLOOR = 0.02
+FLOOR_PART = 0.1
+# Widths shrink to the floor in stages (width, EM steps): a wide component finds the neighbourhood of an atom,
+# a narrow one lands on it.
+ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
+MAX_J = 4
+MAX_OWN_COLUMNS = 30
+GATE_P = 1e-3
+# How far (in BIC) behind the other side a model may be and still be carried on.
+RIVAL = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """One model of the race: shape, params (B = 1), loglik, bic, converged."""
+
+    shape: Shape
+    params: Params
+    loglik: float
+    bic: float
+    converged: bool
+
+
+def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
+    """All shapes with J components that these rows can carry."""
+    if J == 1:
+        return [Shape(1, shift=shift), Shape(1, scale="environment", shift=shift)]
+    shared = [Shape(J, "shared", shift=shift)]
+    own = [Shape(J, "own", shift=shift), Shape(J, "own", "content", shift=shift)]
+    atom = [Shape(J, "atom", "content", shift=shift)] if has_spike(rows.y, rows.weights) else []
+    # Splined content has too many columns for slopes of their own to pay.
+    return [*shared, *atom] if rows.X.shape[1] > MAX_OWN_COLUMNS else [*shared, *own, *atom]
+
+
+def race(
+    rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, rival: float, max_j: int = MAX_J
+) -> list[Entrant]:
+    """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
+
+    rival: the best BIC of the other side so far. A model far behind is not carried to its end here: whoever
+    leads its side at last is.
+    """
+    side, guesses = list(first[0]), first[1]
+    shift = side[0].shape.shift
+    before = np.inf
+    for J in range(2, max_j + 1):
+        best = min(e.bic for e in side)
+        if best >= before:
+            break
+        before = best
+        for group in _by_batch(shapes(J, shift, rows)):
+            bar = min(*(e.bic for e in side), rival + RIVAL)
+            side += compete(group, rows, guesses, bar, floor)
+    return sorted(side, key=lambda e: e.bic)
+
+
+def race_by_level(
+    rows: Rows, constant_rows: Rows, proxies_only: Array, entrants: list[Entrant], floor: float
+) -> list[Entrant]:
+    """The bias side again with a shift for each level of a category (`rows.D` one-hot).
+
+    One component from scratch; then the best shapes of the race, started from who they say is biased.
+    """
+    found, guesses = one_component(True, rows, proxies_only)
+    bar = min(e.bic for e in found)
+    for e in [e for e in entrants if e.shape.claims_bias][:2]:
+        if e.shape.J > 1:
+            mine = posterior(e.params, constant_rows, e.shape).p_biased
+            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)
+    return found
+
+
+def choose_features(candidates: dict[str, Array], outcomes: Array, weights: Array) -> tuple[str, float]:
+    """The content features (n,p) with the best BIC for any of the outcomes (k,n), and its lead over linear.
+
+    The outcomes are y as it is and without the linear model's bias: a large bias hides any curve in the
+    residual it inflates.
+    """
+    linear = _least_squares_bic(candidates["linear"], outcomes, weights)
+    gain = {
+        name: float((linear - _least_squares_bic(X, outcomes, weights)).max())
+        for name, X in candidates.items()
+    }
+    best = max(gain, key=lambda name: gain[name])
+    return best, gain[best]
+
+
+def _least_squares_bic(X: Array, outcomes: Array, weights: Array) -> Array:
+    n = float(weights.sum())
+    variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
+    return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * np.log(n)
+
+
+def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Entrant], list[Guess]]:
+    """J = 1 with one sd and with sd by E, and the guesses of who is biased that larger models start from."""
+    plain, by_environment = shapes(1, shift, rows)
+    if not shift:
+        nobody: list[Guess] = [(None, None)]
+        found = compete([plain], rows, nobody, np.inf, FLOOR)
+        return [*found, *compete([by_environment], rows, nobody, found[0].bic, FLOOR)], nobody
+    first: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
+    found = compete([plain], rows, first, np.inf, FLOOR)
+    guesses = [(_who(found[0], rows), None), *first[1:9:4]]
+    found += compete([by_environment], rows, guesses, found[0].bic, FLOOR)
+    leader = min(found, key=lambda e: e.bic)
+    return found, [(_who(leader, rows), None), *first[1:9:4], *guesses_from_atoms(rows)]
+
+
+def floor_of(shape: Shape, floor: float) -> float:
+    """A lone component may be as narrow as it likes: there is no other to leave the rest of the rows to."""
+    return FLOOR if shape.J == 1 else floor
+
+
+def _who(entrant: Entrant, rows: Rows) -> Array:
+    """P(A=1|data) under an entrant, (n,)."""
+    return posterior(entrant.params, rows, entrant.shape).p_biased[0]
+
+
+def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, floor: float) -> list[Entrant]:
+    """Shapes of one batch: many starts, a few steps each, then the best of each shape while it has a chance.
+
+    `bar` is the best BIC of this side so far. A model is given up when it could not reach it even if it
+    gained twice as much again as in its last stage.
+    """
+    params, owner = _starts(group, rows, guesses)
+    fitted, p = None, rows.X.shape[1]
+    for least, steps in ANNEAL if group[0].J > 1 else ANNEAL[-1:]:
+        fitted = run(params, [rows], Rules.of(owner, p, floor, least), max_steps=steps, tol=0.0)
+        params = fitted.params
+    assert fitted is not None
+    picked = _best_of_each(owner, fitted.loglik, keep=2)
+    contenders = _entrants([owner[i] for i in picked], _part(fitted, picked), rows)
+    finished: list[Entrant] = []
+    for steps in (24, 48, 150):
+        tried = [e.shape for e in contenders]
+        rules = Rules.of(tried, p, floor)
+        fitted = run(Params.stack([e.params for e in contenders]), [rows], rules, max_steps=steps, tol=1e-2)
+        after = _entrants(tried, fitted, rows)
+        bar = min(bar, *(e.bic for e in after))
+        live: list[Entrant] = []
+        for old, new in zip(contenders, after, strict=True):
+            hopeless = new.bic - 2.0 * (old.bic - new.bic) > bar + 10.0
+            (finished if new.converged or hopeless else live).append(new)
+        contenders = live
+        if not live:
+            break
+    finished += contenders
+    return [min((e for e in finished if e.shape == s), key=lambda e: e.bic) for s in dict.fromkeys(owner)]
+
+
+def _starts(group: list[Shape], rows: Rows, guesses: list[Guess]) -> tuple[Params, list[Shape]]:
+    """First parameters of every shape from every guess of who is biased, and every split into components."""
+    starts, owner = [], []
+    for tau, on_atom in guesses:
+        residual = residual_of(rows.X, rows.y if tau is None else _unshifted(rows, tau), rows.weights)
+        for shape in group:
+            for how in _splits(shape):
+                r = split_components(residual, rows, shape.J, how, on_atom)
+                starts.append(begin(shape, rows, r, tau, ANNEAL[0][0]))
+                owner.append(shape)
+    return Params.stack(starts), owner
+
+
+def _part(fitted: Fitted, index: NDArray[np.intp]) -> Fitted:
+    return Fitted(fitted.params.take(index), fitted.loglik[index], fitted.converged[index], fitted.n_steps)
+
+
+def _unshifted(rows: Rows, tau: Array) -> Array:
+    """Y with the shift of a guess removed: the difference of the two sides, given X."""
+    both = np.column_stack([rows.X, tau])
+    root = np.sqrt(rows.weights)
+    coefficient = np.linalg.lstsq(both * root[:, None], rows.y * root, rcond=None)[0]
+    return np.asarray(rows.y - tau * coefficient[-1])
+
+
+def _splits(shape: Shape) -> tuple[str, ...]:
+    if shape.J == 1:
+        return ("place",)
+    return ("atom",) if shape.means == "atom" else ("place", "width")
+
+
+def _by_batch(every: list[Shape]) -> list[list[Shape]]:
+    """Shapes that differ in their means only can share a batch."""
+    groups: dict[tuple[str, str], list[Shape]] = {}
+    for shape in every:
+        groups.setdefault((shape.weights, shape.scale), []).append(shape)
+    return list(groups.values())
+
+
+def _best_of_each(owner: list[Shape], loglik: Array, keep: int) -> NDArray[np.intp]:
+    """Positions of the best `keep` distinct starts of every shape."""
+    picked: list[int] = []
+    for shape in dict.fromkeys(owner):
+        mine = [i for i, s in enumerate(owner) if s == shape]
+        mine.sort(key=lambda i: -loglik[i])
+        distinct: list[int] = []
+        for i in mine:
+            if all(abs(loglik[i] - loglik[k]) > 1e-3 for k in distinct):
+                distinct.append(i)
+        picked += distinct[:keep]
+    return np.array(picked)
+
+
+def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
+    """Each model of a batch with its BIC."""
+    n = float(rows.weights.sum())
+    loglik = fitted.loglik + penalty(fitted.params)
+    if not owner[0].shift:
+        loglik = loglik + gap_loglik([rows])
+    out = []
+    for i, shape in enumerate(owner):
+        one = fitted.params.take(np.array([i]))
+        value = bic(shape, float(loglik[i]), one, n)
+        out.append(Entrant(shape, one, float(loglik[i]), value, bool(fitted.converged[i])))
+    return out
+
+
+def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
+    """-2 loglik + log(n) per free parameter.
+
+    A shift without a gate is the gated model with its slopes at zero: a regular, nested pair, for which the
+    likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
+    environment column, which would deny a plain gate wherever there are many of them.
+    """
+    p, q = params.beta.shape[2], params.scale.shape[1]
+    L = 0 if params.a is None else params.a.shape[1]
+    paid = shape.size(p, q, L) * float(np.log(n))
+    if shape.shift and not shape.claims_bias and q > 1:
+        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)
+    return -2.0 * loglik + paid

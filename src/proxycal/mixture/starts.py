@@ -1,0 +1,146 @@
+"""Where EM begins: splits of the rows into biased and unbiased, and into components.
+
+A start is a guess of who is biased (tau) and which component a row belongs to (r). The first M-step turns
+the guess into parameters, so no start needs a guess of alpha, a slope or a width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from proxycal.mixture.em import Rules, statistics, update
+from proxycal.mixture.features import weighted_quantile, weighted_rank
+from proxycal.mixture.laws import Params, Posterior, Rows, Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SHARES = (0.15, 0.35, 0.5, 0.65, 0.85)
+# A value held by this share of the rows is an atom of the outcome.
+ATOM_SHARE = 0.03
+
+
+def atoms(y: Array, weights: Array, most: int = 4) -> Array:
+    """Values of y held by at least 3% of the rows, the heaviest first."""
+    values, inverse = np.unique(np.round(y, 10), return_inverse=True)
+    mass = np.bincount(inverse, weights=weights)
+    heavy = np.flatnonzero(mass >= ATOM_SHARE * weights.sum())
+    return values[heavy[np.argsort(-mass[heavy], kind="stable")][:most]]
+
+
+def has_spike(y: Array, weights: Array) -> bool:
+    """Whether the outcome has an atom, or a spot so dense that noise may have smeared one."""
+    if len(atoms(y, weights, most=1)):
+        return True
+    # Lengths of the intervals that hold a twentieth of the rows each, from every hundredth on.
+    ends = weighted_quantile(y, weights, np.linspace(0.0, 1.0, 101))
+    spans = ends[5:] - ends[:-5]
+    return bool(spans.min() < 0.2 * np.quantile(spans, 0.1))
+
+
+def guesses_of_bias(rows: Rows, proxies_only: Array) -> list[Array]:
+    """Who might be biased, (n,) each: the upper part of the residual, for several shares.
+
+    The residual is taken from all of X and from the proxies alone (an environment that drives the bias
+    hides it in its own slope otherwise).
+    """
+    guesses = []
+    for features in (rows.X, proxies_only):
+        residual = residual_of(features, rows.y, rows.weights)
+        rank = weighted_rank(residual, rows.weights)
+        guesses += [expit(8.0 * (rank - 1.0 + share)) for share in SHARES]
+    return guesses
+
+
+def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
+    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate carries it to the rest.
+
+    An outcome with an atom shows the bias plainly: the biased atom stands alpha above the other.
+    """
+    values = np.sort(atoms(rows.y, rows.weights))
+    out = []
+    for i, low in enumerate(values):
+        for high in values[i + 1 :]:
+            at_low, at_high = np.isclose(rows.y, low, atol=1e-9), np.isclose(rows.y, high, atol=1e-9)
+            on = at_low | at_high
+            if (at_low & at_high).any():
+                # One atom, split by rounding.
+                continue
+            gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
+            tau = gate.predict_proba(rows.G[:, 1:])[:, 1]
+            tau[at_low], tau[at_high] = 0.0, 1.0
+            out.append((tau, on))
+    return out
+
+
+def residual_of(X: Array, y: Array, weights: Array) -> Array:
+    """Residual of weighted least squares, (n,), or (k,n) for several outcomes.
+
+    Features are orthonormal on their training rows, so the normal equations lose nothing here; a column that
+    a part of the rows leaves empty gets no slope.
+    """
+    weighted = X * weights[:, None]
+    slopes = np.linalg.lstsq(weighted.T @ X, weighted.T @ y.T, rcond=1e-12)[0]
+    return np.asarray(y - (X @ slopes).T)
+
+
+def split_components(
+    residual: Array, rows: Rows, J: int, how: str, on_atom: NDArray[np.bool_] | None
+) -> Array:
+    """First guess of the components, (J,n): by place or width of the residual, or one of them an atom."""
+    if J == 1:
+        return np.ones((1, len(residual)))
+    if how == "atom":
+        rest = split_components(residual, rows, J - 1, "place", None)
+        on = (on_atom if on_atom is not None else _densest(rows.y, rows.weights)).astype(float)
+        return np.vstack([rest * (1.0 - 0.98 * on), 0.02 / J + 0.98 * on[None]])
+    middle = weighted_quantile(residual, rows.weights, np.array([0.5]))
+    rank = weighted_rank(residual if how == "place" else np.abs(residual - middle), rows.weights)
+    group = np.minimum((rank * J).astype(int), J - 1)
+    return np.asarray(np.where(group == np.arange(J)[:, None], 0.8, 0.2 / (J - 1)))
+
+
+def _densest(y: Array, weights: Array) -> NDArray[np.bool_]:
+    """Rows in the densest tenth of y: where an atom that noise has smeared would be."""
+    ends = weighted_quantile(y, weights, np.linspace(0.0, 1.0, 101))
+    first = int(np.argmin(ends[10:] - ends[:-10]))
+    return np.asarray((y >= ends[first]) & (y <= ends[first + 10]))
+
+
+def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -> Params:
+    """Parameters (B = 1) from one M-step on a guess."""
+    J, (n, p), q, L = shape.J, rows.X.shape, rows.G.shape[1], rows.D.shape[1]
+    r = (r / r.sum(axis=0))[None]
+    sd = np.zeros((1, J))
+    params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
+    if not shape.shift or tau is None:
+        post = Posterior(
+            np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None]
+        )
+    else:
+        share = float(np.clip(np.average(tau, weights=rows.weights), 0.02, 0.98))
+        gamma = np.zeros((1, q))
+        gamma[0, 0] = np.log(share / (1.0 - share))
+        noise = None if rows.gap is None else np.full((1, 1), np.log(0.3))
+        params = replace(params, a=np.zeros((1, L)), gamma=gamma, log_noise=noise)
+        pi = np.full((1, n), share)
+        post = Posterior(
+            np.zeros((1, n)),
+            r * (1.0 - tau),
+            r * tau,
+            pi,
+            tau[None],
+            None,
+            r,
+            pi,
+            np.log(r.mean(axis=2))[:, :, None],
+        )
+    plain = Shape(J, shape.means, "constant", "constant", shape.shift)
+    return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, width))

@@ -1,1 +1,0 @@
-"""Batched networks and their training loop, shared by the two VAE stages."""

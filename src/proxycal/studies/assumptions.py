@@ -1,0 +1,41 @@
+"""The paper's table of assumptions by study, each with the check of this package that looks at it."""
+
+from __future__ import annotations
+
+from proxycal.studies.tables import Grid
+
+_YES, _NO, _PARTLY = "yes", "no", "partly"
+_ROWS = (
+    ("(A1) Proxy exclusion", _YES, _YES, _YES,
+     "finding 'exclusion' of check(); 'agreement with moments' and 'agreement with matching'"),
+    ("(A2) Bias model: constant alpha", _YES, _YES, _NO,
+     "finding on a bias that varies; effect='by:COLUMN'; the moments' test of two values"),
+    ("(A3) Sign restriction: alpha >= 0", _YES, _YES, _NO,
+     "none: data cannot tell; the user states direction"),
+    ("(A4) Linear structural mechanisms", _YES, _NO, _NO,
+     "finding on the content features: linear, splines or z_hat, by BIC"),
+    ("(A5) Availability of ground-truth (A, Z)", _YES, _PARTLY, _NO,
+     "none needed: truth is used to judge, never to fit"),
+    ("(A6) Overlap in A", _YES, _YES, _PARTLY, "finding 'overlap'"),
+)  # fmt: skip
+
+
+def assumptions() -> Grid:
+    """Table 1 of the paper with one more column.
+
+    >>> assumptions().rows[0][:2]
+    ('(A1) Proxy exclusion', 'yes')
+    """
+    columns = (
+        ("", "Assumption"),
+        ("", "Synthetic"),
+        ("", "Semi-synthetic"),
+        ("", "Real-world"),
+        ("", "Check"),
+    )
+    return Grid(
+        "assumptions",
+        "Assumptions across experimental settings, and the check that looks at each",
+        columns,
+        _ROWS,
+    )

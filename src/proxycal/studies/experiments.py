@@ -1,0 +1,155 @@
+"""`proxycal experiment`: run what is left of a study, then write its results, tables, figures and page.
+
+DIR/run/             finished cells (see sweep.py)
+DIR/results.parquet  a row per cell, fold, method and metric; also as .csv
+DIR/summary.csv      mean and sd over folds
+DIR/tables/          the paper's tables as .csv, .md and .tex
+DIR/figures/         .png and .pdf
+DIR/results.md       all tables on one page
+"""
+
+from __future__ import annotations
+
+import shutil
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from proxycal.datasets.ohie import STAND_IN, load_ohie
+from proxycal.errors import SettingsError, StoreError
+from proxycal.files import write_table, write_text
+from proxycal.studies import figures, studies
+from proxycal.studies.assumptions import assumptions
+from proxycal.studies.bench import machine
+from proxycal.studies.protocol import make_folds
+from proxycal.studies.sanity import write_pages
+from proxycal.studies.sweep import sweep
+from proxycal.studies.tables import (
+    closeness,
+    semisynthetic_tables,
+    summarise,
+    synthetic_tables,
+    to_frame,
+    to_latex,
+    to_markdown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from proxycal.studies.studies import Study
+    from proxycal.studies.sweep import How
+    from proxycal.studies.tables import Grid
+
+STUDIES = ("synthetic", "semisynthetic")
+# Those of another kind, with modules of their own.
+OTHERS = ("case-study", "nhanes")
+_QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
+_READING = (
+    "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
+    "settles what it leaves open, `exact` the default method, `oracle` matching that is told who is biased "
+    "(an outcome with an atom, as in JOBS, lets others beat it). alpha is the estimate of the fitted folds; "
+    "every other metric is of rows that no fit has seen. In the tables by n and d_z the published figure is "
+    "always that of the paper's own method."
+)
+
+
+def perform(study: Study, out: Path, how: How) -> str:
+    """Run or go on with a study in `out`; returns the page."""
+    folder = out / "run"
+    if study.quick and not how.resume and (folder / "sweep.json").exists():
+        # A quick run costs minutes, so that an earlier one is not worth a question.
+        shutil.rmtree(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    config = studies.config(study)
+    done = sweep(study.cells, studies.run_cell, folder, config, how)
+    code = str(config["code"])
+    if studies.config(study) != config:
+        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+    return write(study, studies.long_form(done), out, code)
+
+
+def make(
+    name: str, quick: bool, methods: Sequence[str] = (), ohie: str | None = None, stand_in: bool = False
+) -> Study:
+    """The study of that name, with all methods if none are given.
+
+    ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
+    """
+    if name not in STUDIES:
+        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *OTHERS))}")
+    chosen = list(methods) or list(studies.METHODS)
+    if name == "synthetic":
+        if ohie is not None or stand_in:
+            raise SettingsError("OHIE belongs to the semisynthetic study: leave it out here")
+        return studies.synthetic(quick, chosen)
+    if ohie is not None:
+        load_ohie(ohie)  # says now, and not in every cell, what is missing
+    more = ({} if ohie is None else {"OHIE": ohie}) | ({STAND_IN: ""} if stand_in else {})
+    return studies.semisynthetic(quick, chosen, more)
+
+
+def write(study: Study, long: pd.DataFrame, out: Path, code: str) -> str:
+    """All files of a study from its long-form results; returns the page."""
+    for part in ("tables", "figures"):
+        (out / part).mkdir(exist_ok=True)
+    for ending in ("parquet", "csv"):
+        write_table(long, out / f"results.{ending}")
+    summary = summarise(long)
+    if summary.empty:
+        raise StoreError(f"every cell of the study failed, the first with: {long['error'].iloc[0]}")
+    write_table(summary, out / "summary.csv")
+    grids = synthetic_tables(summary) if study.name == "synthetic" else semisynthetic_tables(summary)
+    grids = [assumptions(), closeness(summary), *grids]
+    for grid in grids:
+        write_table(to_frame(grid), out / "tables" / f"{grid.name}.csv")
+        write_text(out / "tables" / f"{grid.name}.md", to_markdown(grid))
+        write_text(out / "tables" / f"{grid.name}.tex", to_latex(grid))
+    pictures = _draw(study, summary, out)
+    text = page(study, long, grids, pictures, code)
+    write_text(out / "results.md", text)
+    return text
+
+
+def write_sanity(study: Study, out: Path) -> list[Path]:
+    """Sanity pages of one data set (alpha = 5) with the paper's method fitted to its first fold."""
+    # Torch is loaded only where it is needed.
+    from proxycal.methods.paper.fit import fit_paper
+
+    settings = next(cell.settings for cell in study.cells if cell.settings["alpha"] == 5)
+    made = studies.draw(settings)
+    fold = make_folds(made, int(settings["folds"]), int(settings["seed"]))[0]
+    fit = fit_paper(fold.arrays.take(fold.fitted), studies.paper_settings(settings))
+    z_hat = fit.content.encode(fold.arrays.P, fold.arrays.E)
+    named = [f"{key} {settings[key]}" for key in ("dataset", "n", "d_z", "alpha", "noise") if key in settings]
+    return write_pages(made, 5.0, out / "sanity", z_hat, fit.history, ", ".join(named))
+
+
+def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
+    if study.name == "synthetic":
+        named = {"synthetic": figures.synthetic_figure(summary)}
+    else:
+        named = {
+            f"semisynthetic-{name}".lower().replace(" ", "-"): figures.semisynthetic_figure(summary, name)
+            for name in dict.fromkeys(summary["dataset"])
+        }
+    for name, figure in named.items():
+        figures.save(figure, out / "figures", name)
+    return list(named)
+
+
+def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str], code: str) -> str:
+    """The page: what was run, the tables, the figures, and the cells that failed."""
+    lines = [
+        f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
+        f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
+        f"{machine(code)} torch {metadata.version('torch')}.", "", _READING, "",
+    ]  # fmt: skip
+    lines += [to_markdown(grid) for grid in grids]
+    lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]
+    failed = long[long["error"] != ""]
+    lines += ["## Cells that failed", ""] if len(failed) else []
+    lines += [f"- {row.cell}: {row.error}" for row in failed.itertuples()]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,214 @@
+"""`proxycal experiment nhanes`: what calibration does to the error of self-reports, whose truth is known.
+
+A cell is one outcome, one share of validated rows and one draw of them. Every method sees the same validated
+rows, and every error is taken on the rows that were not validated.
+
+    self-report          as it was said
+    exact                `ProxyCalibrator`, which leaves the report alone unless its verdict is "bias found"
+    exact, verdict ignored   the same fit, calibrated all the same: what the verdict protects from
+    regression           regression calibration: truth on report, proxies and environment
+    exact + regression   the same with the calibrated report in place of the report
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import warnings
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, VALIDATED, load_nhanes
+from proxycal.errors import ProxycalWarning, StoreError
+from proxycal.files import write_table
+from proxycal.model import ProxyCalibrator
+from proxycal.studies.bench import code_digest
+from proxycal.studies.sweep import Cell, sweep
+from proxycal.studies.validated import prediction_powered_mean, regression_calibration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from proxycal.studies.sweep import Done, How
+
+SHARES = (0.0, 0.05, 0.1, 0.2)
+SEEDS = {"weight": 6, "height": 3, "bmi": 3}
+# A quick run takes every fourth person.
+QUICK_STEP = 4
+BMI_EDGES = (0.0, 25.0, 30.0, 35.0, np.inf)
+BMI_NAMES = ("BMI under 25", "BMI 25 to 30", "BMI 30 to 35", "BMI 35 and over")
+ROW_METHODS = ("self-report", "exact", "exact, verdict ignored", "regression", "exact + regression")
+MEAN_METHODS = ("validated rows alone", "PPI", "PPI++", "PPI++ on exact")
+_CODE_HERE = ("experiments/nhanes.py", "experiments/validated.py", "datasets/nhanes.py")
+
+
+def cells(quick: bool) -> list[Cell]:
+    """The work: outcomes by shares by draws, and weight once more with body fat among the proxies.
+
+    >>> len(cells(quick=True))
+    2
+    """
+    if quick:
+        return [_cell("weight", False, share, 0, QUICK_STEP) for share in (0.0, 0.1)]
+    made = [_cell("weight", True, share, seed, 1) for share in (0.0, 0.1) for seed in _seeds("bmi", share)]
+    for outcome in OUTCOMES:
+        made += [_cell(outcome, False, share, seed, 1) for share in SHARES for seed in _seeds(outcome, share)]
+    return made
+
+
+def _seeds(outcome: str, share: float) -> range:
+    # Without validated rows nothing is drawn: one fit says all.
+    return range(SEEDS[outcome] if share else 1)
+
+
+def _cell(outcome: str, body_fat: bool, share: float, seed: int, step: int) -> Cell:
+    name = f"{outcome}{'-body-fat' if body_fat else ''},share={share:g},seed={seed}"
+    return Cell(name, {"outcome": outcome, "body_fat": body_fat, "share": share, "seed": seed, "step": step})
+
+
+def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All methods on one draw: rows of method, group, metric and value (a number) or text."""
+    outcome = str(settings["outcome"])
+    data = load_nhanes(outcome, bool(settings["body_fat"]), settings["share"], settings["seed"])
+    table = data.table.iloc[:: int(settings["step"])].reset_index(drop=True)
+    reported, measured = (table[name].to_numpy(dtype=float) for name in OUTCOMES[outcome])
+    truth = table[VALIDATED].to_numpy(dtype=float) if settings["share"] else np.full(len(table), np.nan)
+    model = ProxyCalibrator(data.roles, direction=DIRECTIONS[outcome]).fit(table)
+    with warnings.catch_warnings():
+        # "left as reported" is what the page says in its own words.
+        warnings.simplefilter("ignore", ProxycalWarning)
+        calibrated = model.calibrate(table)["y_cal"].to_numpy()
+    arrays = model.encoder_.transform(table)
+    answers = {
+        "self-report": reported,
+        "exact": calibrated,
+        "exact, verdict ignored": model.fit_.predict(arrays).y_cal,
+    }
+    rows = _fit_rows(model)
+    if settings["share"]:
+        others = np.hstack([arrays.P, arrays.E])
+        answers["regression"] = regression_calibration(truth, np.column_stack([reported, others]))
+        answers["exact + regression"] = regression_calibration(truth, np.column_stack([calibrated, others]))
+        rows += _mean_rows(truth, answers, measured)
+    return rows + _error_rows(answers, measured, np.isnan(truth), groups(table))
+
+
+def groups(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Masks of the people: all, by sex, and by measured BMI."""
+    bmi = table["bmi"].to_numpy(dtype=float)
+    made = {"all": np.ones(len(table), dtype=bool)}
+    made |= {name: (table["sex"] == name).to_numpy() for name in ("Female", "Male")}
+    edges = zip(BMI_NAMES, BMI_EDGES[:-1], BMI_EDGES[1:], strict=True)
+    return made | {name: (bmi >= low) & (bmi < high) for name, low, high in edges}
+
+
+def _error_rows(
+    answers: Mapping[str, np.ndarray], measured: np.ndarray, held_out: np.ndarray, among: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    rows = []
+    for method, answer in answers.items():
+        for group, mask in among.items():
+            error = (answer - measured)[held_out & mask]
+            if len(error):
+                found = {
+                    "rmse": np.sqrt(np.mean(error**2)),
+                    "mae": np.abs(error).mean(),
+                    "bias": error.mean(),
+                }
+                rows += [_row(method, group, metric, float(value)) for metric, value in found.items()]
+    return rows
+
+
+def _mean_rows(
+    truth: np.ndarray, answers: Mapping[str, np.ndarray], measured: np.ndarray
+) -> list[dict[str, Any]]:
+    """How far each estimate of the mean measurement of these people is off, and how wide its interval."""
+    report = answers["self-report"]
+    powered = {
+        "validated rows alone": prediction_powered_mean(truth, report, lam=0.0),
+        "PPI": prediction_powered_mean(truth, report, lam=1.0),
+        "PPI++": prediction_powered_mean(truth, report),
+        "PPI++ on exact": prediction_powered_mean(truth, answers["exact"]),
+    }
+    target = float(measured.mean())
+    rows = []
+    for method, made in powered.items():
+        rows += [
+            _row(method, "all", "mean error", made.mean - target),
+            _row(method, "all", "half width", (made.high - made.low) / 2),
+            _row(method, "all", "covers", float(made.low <= target <= made.high)),
+            _row(method, "all", "lam", made.lam),
+        ]
+    known = np.isfinite(truth)
+    for method, answer in answers.items():
+        # The validated rows enter with their measurement: whoever has it uses it.
+        mean = float(np.where(known, measured, answer).mean())
+        rows.append(_row(method, "all", "mean error", mean - target))
+    return rows
+
+
+def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
+    low, high = model.alpha_interval_
+    numbers = {
+        "alpha": model.alpha_, "se": model.alpha_se_, "low": low, "high": high, "share": model.share_biased_,
+    }  # fmt: skip
+    numbers |= {one.topic: one.value for one in model.findings_ if one.value is not None and one.topic}
+    open_ones = [one for one in model.findings_ if not one.ok] or model.fit_.findings[:1]
+    reasons = " ".join(f"{one.reading} ({one.statistic}.)" for one in open_ones)
+    return [
+        *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],
+        _row("fit", "all", "verdict", None, model.verdict_),
+        _row("fit", "all", "reasons", None, reasons),
+    ]
+
+
+def _row(method: str, group: str, metric: str, value: float | None, text: str = "") -> dict[str, Any]:
+    return {"method": method, "group": group, "metric": metric, "value": value, "text": text}
+
+
+def long_form(done: Iterable[Done]) -> pd.DataFrame:
+    """A row per cell, method, group and metric; a cell that failed is one row with its error."""
+    rows: list[dict[str, Any]] = []
+    for one in done:
+        found = one.rows if one.error is None else [_row("fit", "all", "error", None)]
+        rows += [{"cell": one.key, **one.settings, **row, "error": one.error or ""} for row in found]
+    frame = pd.DataFrame(rows)
+    frame["value"] = frame["value"].astype(float)
+    return frame
+
+
+def config(work: Sequence[Cell]) -> dict[str, Any]:
+    """All that decides the figures: the cells, the code and the libraries it computes with."""
+    listed = repr([(cell.key, dict(cell.settings)) for cell in work])
+    return {
+        "study": "nhanes",
+        "cells": hashlib.sha256(listed.encode()).hexdigest()[:12],
+        "code": code_digest(_CODE_HERE),
+        **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas")},
+    }
+
+
+def perform(quick: bool, out: Path, how: How) -> str:
+    """Run or go on with the study in `out`; returns the page."""
+    from proxycal.studies.nhanes_page import write
+
+    folder, work = out / "run", cells(quick)
+    if quick and not how.resume and (folder / "sweep.json").exists():
+        # A quick run costs a minute, so that an earlier one is not worth a question.
+        shutil.rmtree(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    asked = config(work)
+    long = long_form(sweep(work, run_cell, folder, asked, how))
+    code = str(asked["code"])
+    if config(work) != asked:
+        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+    good = long[long["error"] == ""]
+    if good.empty:
+        raise StoreError(f"every cell of the study failed, the first with: {long['error'].iloc[0]}")
+    for ending in ("parquet", "csv"):
+        write_table(long, out / f"results.{ending}")
+    return write(good, long[long["error"] != ""], out, quick, code)

@@ -1,0 +1,187 @@
+"""Many cells of work that survive a kill: each is written the moment it is done.
+
+    folder/sweep.json        the config of the run and its hash
+    folder/cells/KEY.json    one finished cell: its settings, its rows or its error, the seconds it took
+
+A folder belongs to one config. Going on with another one is refused, so that no table mixes two runs.
+What is returned is read back from the folder, so an interrupted run and a whole one give the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from proxycal.cli.console import progress
+from proxycal.engine import Engine, map_as_done
+from proxycal.errors import SettingsError, StoreError
+from proxycal.files import explained, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+Settings = Mapping[str, Any]
+Rows = list[dict[str, Any]]
+Work = Callable[[Settings], Rows]
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.=,-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One piece of work: a name that is also its file, and the settings handed to the function."""
+
+    key: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A finished cell: rows of plain values, or the error that ended it."""
+
+    key: str
+    settings: Settings
+    rows: Rows
+    error: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to run: processes, joblib or Dask, going on or starting anew, and whether to show progress."""
+
+    jobs: int = 1
+    engine: Engine = "joblib"
+    scheduler: str | None = None
+    resume: bool = False
+    quiet: bool = False
+
+
+def sweep(cells: Sequence[Cell], work: Work, folder: Path, config: Settings, how: How) -> list[Done]:
+    """Do every cell that is not done yet, and return all of them in the order given.
+
+    work : a function of a module, from the settings of a cell to rows of plain values (JSON).
+    A cell that raises is recorded with its error and the rest go on; `--resume` tries it again.
+    """
+    _check_keys(cells)
+    _claim(folder, config, how.resume)
+    done = {one.key for one in finished(cells, folder) if one.error is None}
+    left = [cell for cell in cells if cell.key not in done]
+    with progress(len(cells), len(cells) - len(left), how.quiet) as advance:
+        results = map_as_done(
+            partial(_attempt, work), left, jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
+        )
+        for position, text in results:
+            write_text(_file(folder, left[position].key), text)
+            advance()
+    return list(finished(cells, folder))
+
+
+def finished(cells: Iterable[Cell], folder: Path) -> Iterator[Done]:
+    """The cells of a folder that are done, with or without an error, in the order given."""
+    for cell in cells:
+        path = _file(folder, cell.key)
+        if path.exists():
+            yield _read(path, cell)
+
+
+def digest(config: Settings) -> str:
+    """The name of a config: equal exactly where the configs are.
+
+    >>> digest({"n": 500, "alpha": 1.0}) == digest({"alpha": 1.0, "n": 500})
+    True
+    """
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
+
+def _attempt(work: Work, cell: Cell) -> str:
+    """One cell as the text of its file, made where the work is done: only text travels back."""
+    start = time.perf_counter()
+    rows, failure = [], None
+    try:
+        rows = work(cell.settings)
+    except Exception as error:  # whatever it is, the other cells must not suffer from it
+        failure = f"{type(error).__name__}: {error}"
+    facts = {"key": cell.key, "settings": dict(cell.settings), "rows": _plain(rows), "error": failure}
+    seconds = round(time.perf_counter() - start, 3)
+    return json.dumps({**facts, "seconds": seconds}, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN: what is not a finite number is null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read(path: Path, cell: Cell) -> Done:
+    with explained(path, "read"):
+        text = path.read_text(encoding="utf-8")
+    try:
+        facts = json.loads(text)
+        read = Done(facts["key"], facts["settings"], facts["rows"], facts["error"], float(facts["seconds"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"'{path}' is damaged ({error}): delete it and pass --resume to do that cell again"
+        ) from error
+    if read.key != cell.key or _plain(dict(cell.settings)) != read.settings:
+        raise StoreError(f"'{path}' belongs to another cell: delete it and pass --resume")
+    return read
+
+
+def _claim(folder: Path, config: Settings, resume: bool) -> None:
+    """Make the folder the home of this config, or refuse."""
+    path = folder / "sweep.json"
+    if path.exists():
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        if earlier["hash"] != digest(config):
+            raise StoreError(
+                f"'{folder}' holds a run of another config ({_difference(earlier['config'], config)}): "
+                "choose another folder, or delete this one to start over"
+            )
+        if not resume:
+            raise StoreError(
+                f"'{folder}' holds an earlier run: pass --resume to go on with it, or delete it to start over"
+            )
+        return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise StoreError(f"'{folder}' holds other files: choose a new or empty folder")
+    with explained(folder, "written"):
+        (folder / "cells").mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps({"hash": digest(config), "config": config}, indent=1) + "\n")
+
+
+def _difference(earlier: Settings, config: Settings) -> str:
+    names = sorted(name for name in {*earlier, *config} if earlier.get(name) != config.get(name))
+    return "; ".join(
+        f"{name}: {_short(earlier.get(name))} there, {_short(config.get(name))} here" for name in names
+    )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _file(folder: Path, key: str) -> Path:
+    return folder / "cells" / f"{key}.json"
+
+
+def _check_keys(cells: Sequence[Cell]) -> None:
+    keys = [cell.key for cell in cells]
+    for key in keys:
+        if not _KEY.fullmatch(key):
+            raise SettingsError(f"'{key}' cannot name a cell: use letters, digits and _ . = , - only")
+    # Compared without case, as some file systems do.
+    if len({key.lower() for key in keys}) < len(keys):
+        twice = next(key for key in keys if sum(key.lower() == other.lower() for other in keys) > 1)
+        raise SettingsError(f"two cells are named '{twice}': give each its own name")

@@ -1,0 +1,1 @@
+"""Tables whose truth is known, to try things on."""

@@ -1,0 +1,108 @@
+"""`proxycal refute` and `proxycal power` as a shell sees them."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import proxycal
+from proxycal.cli import main
+from proxycal.questions.answers import answers_from_dict, answers_to_dict
+
+ROLES = ["--outcome", "y", "--proxies", "p_1,p_2", "--environment", "e_1,e_2"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trust")
+    sim = proxycal.simulate(n=250, d_z=1, d_e=2, n_proxies=2, alpha=4.0, random_state=0)
+    sim.table.to_csv(folder / "table.csv", index=False)
+    assert main(["fit", str(folder / "table.csv"), *ROLES, "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder
+
+
+def test_refute_prints_refits_and_what_they_mean(capsys, place):
+    assert main(["refute", str(place / "run"), "--kind", "drop-proxy"]) == 0
+    out = capsys.readouterr().out
+    assert "without 'p_2'" in out
+    assert "drop-proxy: " in out.splitlines()[-3]
+    assert out.splitlines()[-1] == f"next:   proxycal report {place / 'run'}"
+
+
+def test_refute_as_json(capsys, place):
+    assert main(["refute", str(place / "run"), "--kind", "seed", "--repetitions", "3", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["kind"] == "seed"
+    assert len(values["refits"]) == 4
+
+
+def test_power_prints_a_table_a_sentence_and_a_picture(capsys, place):
+    picture = place / "power.svg"
+    args = ["power", str(place / "table.csv"), *ROLES, "--alphas", "2", "--repetitions", "2"]
+    assert main([*args, "--picture", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "coverage" in out
+    assert out.splitlines()[-1].startswith("With your data")
+    assert b"<svg" in picture.read_bytes()
+
+
+def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
+    run = place / "asked"
+    assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
+    assert "Attempts to break it" not in (run / "report.html").read_text(encoding="utf-8")
+    assert main(["refute", str(run), "--kind", "drop-proxy", "--quiet"]) == 0
+    assert main(["power", str(run), "--alphas", "2", "--repetitions", "2", "--json"]) == 0
+    reading = json.loads(capsys.readouterr().out)["reading"]
+    assert main(["report", str(run), "--quiet"]) == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "Does the answer hang on one proxy?" in page
+    assert reading.split(".")[0] in page
+    model = proxycal.load(run)
+    assert list(model.questions_) == ["drop-proxy", "power"]
+    assert model.plot("power").has_data()
+    # A new fit in the same place answers for itself.
+    assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
+    assert proxycal.load(run).questions_ == {}
+
+
+def test_answers_come_back_from_a_run_folder_as_they_were(place):
+    model = proxycal.load(place / "run")
+    asked = model.refute("drop-proxy", 2)
+    again = answers_from_dict(json.loads(json.dumps(answers_to_dict({"drop-proxy": asked}))))["drop-proxy"]
+    pd.testing.assert_frame_equal(again.table, asked.table, check_column_type=False, check_dtype=False)
+    assert str(again) == str(asked)
+    assert (again.value, again.ok) == (pytest.approx(asked.value, nan_ok=True), asked.ok)
+
+
+def test_answers_of_another_fit_are_refused(place, tmp_path):
+    model = proxycal.load(place / "run")
+    model.questions_ = {}
+    model.refute("drop-proxy", 2)
+    model.save(tmp_path / "run")
+    other = (tmp_path / "run" / "questions.json").read_text().replace('"manifest": "', '"manifest": "0')
+    (tmp_path / "run" / "questions.json").write_text(other)
+    with pytest.raises(proxycal.ProxycalError, match="belongs to another fit: remove it"):
+        proxycal.load(tmp_path / "run")
+    (tmp_path / "run" / "questions.json").write_text("[")
+    with pytest.raises(proxycal.ProxycalError, match="cannot be understood"):
+        proxycal.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (["power", "RUN", "--seed", "1"], "leave out --seed"),
+        (["refute", "RUN", "--kind", "luck"], "drop-proxy"),
+        (["refute", "absent"], "absent"),
+        (["power", "TABLE", *ROLES, "--alphas", "1,large"], "0.5,1,2"),
+    ],
+)
+def test_bad_questions_are_one_line(args, word, capsys, place):
+    names = {"RUN": str(place / "run"), "TABLE": str(place / "table.csv")}
+    assert main([names.get(one, one) for one in args]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert word in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,420 @@
+"""From evidence to a verdict: each branch, each reason for doubt, and findings that survive a file."""
+
+import json
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from proxycal.finding import Finding
+from proxycal.methods.crosschecks import agreement, apart, first_stage
+from proxycal.methods.exact import evidence as module
+from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
+from proxycal.methods.exact.findings import findings
+from proxycal.methods.registry import VERDICTS, Estimate
+from proxycal.mixture.designs import Data
+
+TOPICS = (
+    "race",
+    "separation",
+    "gate",
+    "relevance",
+    "overlap",
+    "share",
+    "agreement with moments",
+    "agreement with matching",
+    "first-stage",
+    "convergence",
+    "constancy",
+    "content",
+)
+
+
+def size(name, alpha, se=0.1):
+    return Estimate(name, alpha, se, alpha - 2 * se, alpha + 2 * se)
+
+
+@pytest.fixture
+def found():
+    """The evidence of a fit that found a bias and has nothing to hide."""
+    return Evidence(
+        gain=80.0,
+        cost=50.0,
+        separation=3.0,
+        share=0.4,
+        converged=True,
+        decrement=1e-12,
+        gate_p=1e-9,
+        relevance=0.6,
+        overlap=0.95,
+        two_humps=False,
+        first_stage_f=40.0,
+        two_valued_p=0.5,
+        constancy_p=math.nan,
+        by_level_gain=math.nan,
+        moved_p=math.nan,
+        direct_p=math.nan,
+        gap=math.nan,
+        shape="J=1",
+        null_shape="J=2, shared slopes",
+        features="linear",
+        effect="constant",
+        n=1000,
+        n_race=1000,
+        exact=size("exact", 2.0),
+        moments=size("moments", 2.1, 0.3),
+        match=size("match", 1.9),
+    )
+
+
+@pytest.fixture
+def nothing(found):
+    """The evidence of a fit that found no bias."""
+    return replace(found, gain=-40.0, separation=0.8)
+
+
+def by_topic(evidence):
+    return {one.topic: one for one in findings(evidence)}
+
+
+# --- verdicts -----------------------------------------------------------------------------------------------
+
+
+def test_a_clear_bias_is_found(found):
+    assert reasons_for_doubt(found) == ()
+    assert verdict(found) == "bias found"
+
+
+def test_nothing_is_no_bias(nothing):
+    assert verdict(nothing) == "no bias found"
+
+
+def test_a_gain_of_nothing_is_no_finding(found):
+    assert verdict(replace(found, gain=1e-9)) == "bias found"
+    assert verdict(replace(found, gain=0.0)) == "not identified"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"converged": False}, "convergence"),
+        ({"relevance": 0.009}, "relevance"),
+        ({"overlap": 0.49}, "overlap"),
+        ({"separation": 0.9, "first_stage_f": 9.0}, "separation"),
+        ({"separation": 0.9, "first_stage_f": math.nan}, "separation"),
+        ({"match": size("match", 3.0)}, "agreement"),
+        ({"moments": size("moments", 4.0)}, "agreement"),
+        ({"share": 0.96}, "share"),
+    ],
+    ids=str,
+)
+def test_each_reason_for_doubt_turns_a_finding_into_not_identified(found, change, reason):
+    doubtful = replace(found, **change)
+    assert reasons_for_doubt(doubtful) == (reason,)
+    assert verdict(doubtful) == "not identified"
+    # Without the race's word for a bias, what the bias model says of itself matters less.
+    assert verdict(replace(doubtful, gain=-40.0)) != "bias found"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"relevance": 0.011},
+        {"overlap": 0.51},
+        {"overlap": math.nan},
+        {"separation": 0.9},
+        {"separation": 1.1, "first_stage_f": 2.0},
+        {"match": Estimate.missing("match", "one group")},
+        {"moments": Estimate.missing("moments", "weak")},
+    ],
+    ids=str,
+)
+def test_what_is_no_reason_for_doubt(found, change):
+    assert reasons_for_doubt(replace(found, **change)) == ()
+    assert verdict(replace(found, **change)) == "bias found"
+
+
+def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
+    turned = replace(
+        found, exact=size("exact", -2.0), match=size("match", -2.0), moments=size("moments", -2.0)
+    )
+    assert reasons_for_doubt(turned) == ("direction",)
+    assert verdict(turned) == "not identified"
+    assert not by_topic(turned)["direction"].ok
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"moved_p": 0.009}, "moves a proxy"),
+        ({"gap": 0.7}, "two groups"),
+        ({"direct_p": 9e-4}, "an effect of its own"),
+    ],
+    ids=str,
+)
+def test_rows_that_would_hide_a_bias_do_not_show_its_absence(nothing, change, said):
+    assert verdict(replace(nothing, **change)) == "not identified"
+    assert said in by_topic(replace(nothing, **change))["race"].reading
+    assert verdict(replace(nothing, moved_p=0.011, gap=0.5, direct_p=0.0011)) == "no bias found"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gain": -12.0},
+        {"two_humps": True, "separation": 2.1},
+        {"relevance": 0.0},
+        {"converged": False},
+    ],
+    ids=str,
+)
+def test_no_bias_needs_data_that_could_have_shown_one(nothing, change):
+    assert verdict(replace(nothing, **change)) == "not identified"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gain": -13.0},
+        {"two_humps": True, "separation": 1.9},
+        {"overlap": 0.1},
+        {"match": size("match", 9.0)},
+        {"first_stage_f": 1.0},
+    ],
+    ids=str,
+)
+def test_what_does_not_stand_against_no_bias(nothing, change):
+    assert verdict(replace(nothing, **change)) == "no bias found"
+
+
+def test_every_verdict_is_one_of_three(found, nothing):
+    made = {verdict(found), verdict(nothing), verdict(replace(found, converged=False))}
+    assert made == set(VERDICTS)
+
+
+# --- who may disagree ---------------------------------------------------------------------------------------
+
+
+def test_a_disagreement_needs_errors_and_size(found):
+    # Far in standard errors but near in size, or far in size but within the errors: no reason.
+    close = replace(found, exact=size("exact", 2.0, 0.01), match=size("match", 2.2, 0.01))
+    vague = replace(found, match=size("match", 4.0, 1.0))
+    assert reasons_for_doubt(close) == reasons_for_doubt(vague) == ()
+
+
+def test_moments_are_heard_only_where_they_can_speak(found):
+    far = replace(found, moments=size("moments", 9.0))
+    assert reasons_for_doubt(far) == ("agreement",)
+    assert reasons_for_doubt(replace(far, first_stage_f=9.9)) == ()
+    assert reasons_for_doubt(replace(far, two_valued_p=0.01)) == ()
+    assert reasons_for_doubt(replace(far, effect="by:level")) == ()
+
+
+def test_apart_is_the_distance_in_errors_of_the_difference():
+    assert apart(size("a", 3.0, 0.3), size("b", 1.0, 0.4)) == pytest.approx(4.0)
+    assert math.isnan(apart(size("a", 3.0), Estimate.missing("b", "no")))
+    assert math.isnan(apart(size("a", math.nan), size("b", 1.0)))
+    assert apart(size("a", 3.0, 0.0), size("b", 1.0, 0.0)) == math.inf
+
+
+def test_agreement_says_what_it_compared():
+    agreed = agreement(size("exact", 2.0), size("moments", 2.1), "x")
+    apart_ = agreement(size("exact", 2.0), size("moments", 4.0), "x")
+    silent = agreement(size("exact", 2.0), Estimate.missing("moments", "E is weak."), "x")
+    assert (agreed.ok, apart_.ok, silent.ok) == (True, False, True)
+    assert "2 against 4, 14.1 standard errors apart" in apart_.statistic
+    assert silent.reading.endswith("E is weak.")
+    assert silent.value is None
+
+
+def test_first_stage_names_a_weak_environment():
+    assert first_stage(40.0).ok
+    assert not first_stage(3.0).ok
+    assert not first_stage(math.nan).ok
+    assert first_stage(math.nan).value is None
+
+
+# --- findings -----------------------------------------------------------------------------------------------
+
+
+def test_findings_are_whole_sentences_about_every_topic(found, nothing):
+    for evidence in (
+        found,
+        nothing,
+        replace(nothing, two_humps=True, separation=3.0),
+        replace(nothing, gain=-5.0),
+    ):
+        made = findings(evidence)
+        assert tuple(one.topic for one in made) == TOPICS
+        for one in made:
+            assert one.question.endswith("?")
+            assert one.statistic
+            assert one.reading[0].isupper()
+            assert one.reading.endswith(".")
+            assert one.remedy.endswith(".")
+            assert isinstance(one.ok, bool)
+
+
+def test_a_clean_fit_has_nothing_to_complain_of(found):
+    assert all(one.ok for one in findings(found))
+
+
+@pytest.mark.parametrize(
+    ("change", "topic", "word"),
+    [
+        ({"gain": -5.0}, "race", "hint"),
+        ({"gain": -40.0, "two_humps": True}, "race", "two humps"),
+        ({"separation": 0.5, "first_stage_f": 1.0}, "separation", "overlap"),
+        ({"gate_p": 0.2}, "gate", "hardly"),
+        ({"relevance": 0.001}, "relevance", "cannot be told apart"),
+        ({"overlap": 0.2}, "overlap", "extrapolated"),
+        ({"moments": size("moments", 9.0)}, "agreement with moments", "disagree"),
+        ({"match": size("match", 9.0)}, "agreement with matching", "disagree"),
+        ({"first_stage_f": 1.0}, "first-stage", "hardly"),
+        ({"converged": False, "decrement": 3.0}, "convergence", "did not"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_what_is_wrong_is_said_under_its_topic_with_a_remedy(found, change, topic, word):
+    one = by_topic(replace(found, **change))[topic]
+    assert not one.ok
+    assert word in one.reading
+    assert not one.remedy.startswith("Nothing")
+
+
+def test_no_bias_is_said_of_the_race(nothing):
+    one = by_topic(nothing)["race"]
+    assert one.reading == "Models without a bias explain the outcome as well."
+    assert one.value == -40.0
+    assert "J=2, shared slopes" in one.statistic
+
+
+def test_a_bias_that_nobody_claims_asks_for_nothing(nothing):
+    poor = {"share": 0.99, "overlap": 0.1, "gate_p": 0.5, "first_stage_f": 1.0, "match": size("match", 9.0)}
+    said = findings(replace(nothing, **poor))
+    assert all(one.ok for one in said)
+    assert by_topic(replace(nothing, **poor))["share"].reading == "It says nothing here: no bias is claimed."
+    doubtful = by_topic(replace(nothing, **poor, direct_p=1e-9))
+    assert not doubtful["race"].ok
+    assert not doubtful["share"].ok
+
+
+def test_every_reason_for_doubt_has_a_finding_that_fails(found):
+    doubtful = replace(
+        found,
+        converged=False,
+        relevance=0.0,
+        overlap=0.1,
+        separation=0.2,
+        first_stage_f=1.0,
+        match=size("match", 9.0),
+    )
+    failed = " ".join(one.topic for one in findings(doubtful) if not one.ok)
+    reasons = reasons_for_doubt(doubtful)
+    assert set(reasons) == {"convergence", "relevance", "overlap", "separation", "agreement"}
+    for reason in reasons:
+        assert reason in failed
+
+
+def test_findings_say_how_the_size_varies(found):
+    fixed = by_topic(found)["constancy"]
+    assert fixed.value is None
+    tried = by_topic(replace(found, by_level_gain=-12.0))["constancy"]
+    assert "-12.0" in tried.statistic
+    differs = by_topic(replace(found, effect="by:level", constancy_p=1e-6))["constancy"]
+    same = by_topic(replace(found, effect="by:level", constancy_p=0.6))["constancy"]
+    assert "differs" in differs.reading
+    assert "by:level" in differs.reading
+    assert "may well be the same" in same.reading
+    assert differs.value == 1e-6
+
+
+def test_findings_say_on_what_the_race_ran(found):
+    assert "all rows" in by_topic(found)["content"].reading
+    assert "1500 of 9000" in by_topic(replace(found, n=9000, n_race=1500))["content"].reading
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def test_evidence_comes_back_through_json(found):
+    again = Evidence.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+    for field in fields(Evidence):
+        one, other = getattr(found, field.name), getattr(again, field.name)
+        assert one == other or (math.isnan(one) and math.isnan(other)), field.name
+    assert verdict(again) == verdict(found)
+    assert findings(again) == findings(found)
+
+
+def test_evidence_without_answers_comes_back_too(found):
+    silent = replace(
+        found,
+        overlap=math.nan,
+        first_stage_f=math.nan,
+        moments=Estimate.missing("moments", "weak"),
+        match=Estimate.missing("match", "one group"),
+    )
+    again = Evidence.from_dict(json.loads(json.dumps(silent.to_dict(), allow_nan=False)))
+    assert verdict(again) == verdict(silent)
+    assert again.moments.note == "weak"
+    assert math.isnan(again.match.alpha)
+
+
+def test_an_infinite_f_comes_back_as_strong(found):
+    strong = replace(found, first_stage_f=math.inf, separation=0.5)
+    again = Evidence.from_dict(json.loads(json.dumps(strong.to_dict(), allow_nan=False)))
+    assert verdict(again) == verdict(strong) == "bias found"
+
+
+def test_a_race_without_a_result_identifies_nothing(found):
+    assert verdict(replace(found, gain=math.nan)) == "not identified"
+
+
+def test_findings_are_plain_json(found):
+    silent = replace(found, overlap=math.nan, first_stage_f=math.nan)
+    for evidence in (found, silent):
+        values = json.loads(json.dumps([one.to_dict() for one in findings(evidence)], allow_nan=False))
+        assert tuple(Finding(**one) for one in values) == findings(evidence)
+
+
+# --- the numbers --------------------------------------------------------------------------------------------
+
+
+def test_wald_is_the_chi_square_test():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    value, cov = rng.normal(size=3), root @ root.T
+    wanted = chi2.sf(value @ np.linalg.inv(cov) @ value, 3)
+    assert module._wald(value, cov) == pytest.approx(wanted, rel=1e-8)
+    assert module._wald(np.zeros(2), np.eye(2)) == 1.0
+
+
+def test_relevance_is_the_partial_r2_of_the_proxies():
+    rng = np.random.default_rng(1)
+    n = 4000
+    E, P = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
+    data = Data(np.zeros(n), P, E, np.ones(n), np.zeros(5, bool))
+    # Variance 4 from E, which does not count; 1 from P; 3 of noise.
+    y = 2.0 * E[:, 0] + P[:, 0] + np.sqrt(3.0) * rng.normal(size=n)
+    assert module._relevance(y, data) == pytest.approx(0.25, abs=0.03)
+    assert module._relevance(rng.normal(size=n), data) < 0.01
+
+
+def test_relevance_of_weights_is_that_of_repeated_rows():
+    rng = np.random.default_rng(2)
+    E, P, y = rng.normal(size=(50, 1)), rng.normal(size=(50, 2)), rng.normal(size=50)
+    y = y + P[:, 0]
+    times = rng.integers(1, 4, 50)
+    again = np.repeat(np.arange(50), times)
+    weighted = Data(y, P, E, times.astype(float), np.zeros(3, bool))
+    repeated = Data(y[again], P[again], E[again], np.ones(len(again)), np.zeros(3, bool))
+    assert module._relevance(y, weighted) == pytest.approx(module._relevance(y[again], repeated), rel=1e-9)
+
+
+def test_overlap_is_the_share_of_biased_rows_among_the_unbiased():
+    content = np.r_[np.linspace(0.0, 1.0, 101), [0.5, 0.2, 3.0, 4.0]]
+    p = np.r_[np.zeros(101), np.ones(4)]
+    assert module._overlap(content, p) == 0.5
+    assert math.isnan(module._overlap(content, np.zeros(105)))

@@ -1,0 +1,258 @@
+"""The exact method end to end: known truth, sizes that vary, clusters, validated rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from proxycal import ProxyCalibrator, inject_bias, simulate
+from proxycal.datasets import load_jobs
+from proxycal.errors import SettingsError
+from proxycal.methods.exact.fit import data_of, p_of
+from proxycal.mixture.laws import posterior
+from proxycal.studies.protocol import assign
+from proxycal.testing.worlds import draw_world
+
+KINDS = ("gaussian", "exponential", "t3", "two-humped", "zero-inflated")
+NULLS = ("gaussian", "exponential", "t3", "two-humped", "heteroscedastic", "zero-inflated", "E in the mean")
+
+
+def rmse(one, other) -> float:
+    return float(np.sqrt(np.mean((np.asarray(one) - np.asarray(other)) ** 2)))
+
+
+def topics(model: ProxyCalibrator) -> set[str]:
+    return {one.topic for one in model.findings_ if not one.ok}
+
+
+# --- known truth --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bias_of_three_residual_sds_is_found_and_measured(kind, drawn):
+    world, model = drawn(kind, 1000, 3.0, 1)
+    alpha = world.alpha[0]
+    assert model.verdict_ == "bias found"
+    assert abs(model.alpha_ - alpha) < 4.0 * model.alpha_se_
+    assert model.alpha_ == pytest.approx(alpha, rel=0.1)
+    low, high = model.alpha_interval_
+    reach = norm.ppf(0.975) * model.alpha_se_
+    assert (low, high) == pytest.approx((model.alpha_ - reach, model.alpha_ + reach))
+    assert model.share_biased_ == pytest.approx(world.a.mean(), abs=0.05)
+    who = model.calibrate(world.table())["p_biased"] > 0.5
+    assert np.mean(who == (world.a == 1.0)) > 0.9
+
+
+def test_a_maximum_that_long_steps_overshoot_is_reached_by_short_ones():
+    made = simulate(n=10_000, d_z=1, alpha=5.0, noise="poisson", random_state=10_001)
+    model = ProxyCalibrator(made.roles, random_state=10_001).fit(
+        made.table[assign(10_000, 10, seed=10_001) != 6]
+    )
+    assert model.verdict_ == "bias found"
+    assert model.alpha_ == pytest.approx(5.0, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_no_bias_is_claimed_where_there_is_none(kind, drawn):
+    _, model = drawn(kind, 500, 0.0, 0)
+    assert model.verdict_ != "bias found"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*NULLS, "poisson", "E curved in the mean", "clusters", "alpha by level"])
+def test_hardly_ever_is_a_bias_claimed_where_there_is_none(kind, fit):
+    found = [fit(draw_world(kind, n, 0.0, seed)).verdict_ for n in (500, 2000) for seed in range(5)]
+    assert found.count("bias found") <= 1
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "t3", "heteroscedastic"])
+def test_data_that_could_have_shown_a_bias_and_did_not(kind, drawn):
+    assert drawn(kind, 500, 0.0, 0)[1].verdict_ == "no bias found"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bias_of_three_residual_sds_is_found_again_and_again(kind, drawn):
+    models = {seed: drawn(kind, 1000, 3.0, seed) for seed in range(1, 7)}
+    off = [(m.alpha_ - w.alpha[0]) / w.alpha[0] for w, m in models.values()]
+    assert sum(m.verdict_ == "bias found" for _, m in models.values()) >= 5
+    assert np.abs(off).max() < 0.1
+    assert abs(np.mean(off)) < 0.04
+
+
+def jobs_with(alpha: float, seed: int) -> ProxyCalibrator:
+    jobs = load_jobs()
+    biased = inject_bias(jobs.table, jobs.roles, alpha=alpha, random_state=seed)
+    return ProxyCalibrator(biased.roles, method="exact").fit(biased.table)
+
+
+def test_jobs_with_its_zero_earnings_does_not_mislead():
+    model = jobs_with(1.0, seed=0)
+    assert model.alpha_ == pytest.approx(1.0, rel=0.02)
+    assert model.verdict_ == "bias found"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [1.0, 5.0, 10.0])
+def test_jobs_at_every_size(alpha):
+    found = np.array([jobs_with(alpha, seed).alpha_ for seed in range(5)])
+    assert found.mean() == pytest.approx(alpha, rel=0.02)
+    assert found.std() < 0.03 * alpha
+
+
+def test_useless_proxies_identify_nothing(fit):
+    world = draw_world("gaussian", 800, 3.0, seed=0)
+    table = world.table()
+    table[list(world.roles.proxies)] = np.random.default_rng(0).normal(size=(800, 5))
+    model = fit(world, table)
+    assert model.verdict_ == "not identified"
+    assert "relevance" in topics(model)
+
+
+@pytest.fixture(scope="module")
+def two_humps(fit):
+    world = draw_world("gaussian", 800, 0.0, seed=0)
+    humps = np.random.default_rng(1).random(800) < 0.4
+    return fit(replace(world, y=world.y_true + 4.0 * world.residual_sd * humps))
+
+
+def test_two_humps_that_nobody_drives_are_not_claimed(two_humps):
+    assert two_humps.verdict_ != "bias found"
+    assert {"race", "gate"} <= topics(two_humps)
+
+
+def test_two_humps_that_nobody_drives_are_not_identified(two_humps):
+    assert two_humps.verdict_ == "not identified"
+    assert any("two humps" in one.reading for one in two_humps.findings_)
+
+
+# --- a size that varies -------------------------------------------------------------------------------------
+
+
+def test_a_size_that_differs_by_level_is_found_and_said_level_by_level(drawn):
+    world, model = drawn("alpha by level", 1000, 1.5, 0)
+    assert model.verdict_ == "bias found"
+    table = model.summary()
+    assert "by:level" in table.loc["exact", "note"]
+    for k, name in enumerate("abcd"):
+        row = table.loc[f"exact, level={name}"]
+        alpha = world.alpha[world.level == k][0]
+        assert abs(row["alpha"] - alpha) < 4.0 * row["se"]
+        assert row["low"] < row["alpha"] < row["high"]
+    mean = world.alpha[world.a == 1.0].mean()
+    assert abs(model.alpha_ - mean) < 4.0 * model.alpha_se_ + 0.05 * mean
+    constancy = next(one for one in model.findings_ if one.topic == "constancy")
+    assert constancy.value < 1e-6
+    assert "differs" in constancy.reading
+    out = model.calibrate(world.table())
+    for k in range(4):
+        here = world.level == k
+        assert rmse(out["y_cal"][here], world.y_true[here]) < rmse(world.y[here], world.y_true[here])
+
+
+def test_asking_for_the_levels_gives_what_the_race_found(fit, drawn):
+    world, model = drawn("alpha by level", 1000, 1.5, 0)
+    asked = fit(world, effect="by:level")
+    pd.testing.assert_frame_equal(asked.summary(), model.summary(), rtol=1e-5)
+
+
+def test_a_size_linear_in_the_environment(fit):
+    world = draw_world("gaussian", 800, 3.0, seed=2)
+    alpha = world.residual_sd * (4.0 + 1.2 * world.E[:, 0])
+    table = replace(world, y=world.y_true + alpha * world.a).table()
+    model = fit(world, table, effect="linear")
+    assert model.verdict_ == "bias found"
+    assert "linear" in model.summary().loc["exact", "note"]
+    wanted = alpha[world.a == 1.0].mean()
+    assert abs(model.alpha_ - wanted) < 4.0 * model.alpha_se_ + 0.03 * wanted
+    out = model.calibrate(table)
+    sure = (out["p_biased"] > 0.99) & (world.a == 1.0)
+    slope, height = np.polyfit(world.E[sure, 0], out["shift"][sure] / world.residual_sd, 1)
+    assert slope == pytest.approx(1.2, abs=0.25)
+    assert height == pytest.approx(4.0, abs=0.25)
+
+
+def test_levels_of_a_numeric_column_are_refused_with_a_way_out(fit):
+    world = draw_world("alpha by level", 100, 1.0, seed=0)
+    with pytest.raises(SettingsError, match=r"'e_1' is not a categorical.*'by:level'"):
+        fit(world, effect="by:e_1")
+
+
+# --- clusters -----------------------------------------------------------------------------------------------
+
+
+def test_what_a_cluster_shares_is_not_a_bias(fit):
+    for seed in (0, 1):
+        assert fit(draw_world("clusters", 500, 0.0, seed)).verdict_ != "bias found"
+
+
+def test_a_bias_in_clusters_is_still_found(drawn):
+    world, model = drawn("clusters", 800, 3.0, 0)
+    assert model.verdict_ == "bias found"
+    assert abs(model.alpha_ - world.alpha[0]) < 4.0 * model.alpha_se_
+
+
+def test_a_row_of_an_unknown_cluster_is_less_sure(drawn):
+    world, model = drawn("clusters", 800, 3.0, 0)
+    assert model.fit_.cluster_sd > 0.0
+    rows = model.fit_.spec.frame.rows(data_of(model.encoder_.transform(world.table()), 1.0))
+    unsure, sure = (p_of(model.fit_.spec, rows, sd) for sd in (model.fit_.cluster_sd, 0.0))
+    assert np.mean(unsure * (1.0 - unsure)) > np.mean(sure * (1.0 - sure))
+    np.testing.assert_array_equal(
+        sure, posterior(model.fit_.spec.params, rows, model.fit_.spec.shape).p_biased[0]
+    )
+
+
+# --- validated rows -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def checked(fit):
+    """A world, its table with the truth of a fifth of the rows in a column, and the fit that is told."""
+    world = draw_world("gaussian", 500, 3.0, seed=1)
+    rng = np.random.default_rng(0)
+    table = world.table()
+    table["y"] += 0.1 * rng.normal(size=500)
+    table["checked"] = np.where(rng.random(500) < 0.2, world.y_true, np.nan)
+    return world, table, fit(world, table, replace(world.roles, truth="checked"))
+
+
+def test_validated_rows_shrink_the_interval_and_keep_alpha_right(checked, fit):
+    world, table, told = checked
+    alone = fit(world, table)
+    assert told.alpha_se_ < 0.5 * alone.alpha_se_
+    assert abs(told.alpha_ - world.alpha[0]) < 4.0 * told.alpha_se_
+    assert told.verdict_ == alone.verdict_ == "bias found"
+
+
+def test_a_column_of_truths_that_is_not_declared_is_not_read(checked, fit):
+    world, table, _ = checked
+    shuffled = table.assign(checked=np.random.default_rng(1).permutation(table["checked"]))
+    one, other, without = (fit(world, t) for t in (table, shuffled, table.drop(columns="checked")))
+    for made in (other, without):
+        pd.testing.assert_frame_equal(made.summary(), one.summary(), check_exact=True)
+        pd.testing.assert_frame_equal(made.calibrate(table), one.calibrate(table), check_exact=True)
+
+
+def test_truth_is_read_by_fit_alone(checked):
+    _, table, told = checked
+    pd.testing.assert_frame_equal(
+        told.calibrate(table.drop(columns="checked")), told.calibrate(table), check_exact=True
+    )
+    arrays = told.encoder_.transform(table)
+    assert arrays.truth is not None
+    with_truth, without = (told.fit_.predict(a) for a in (arrays, replace(arrays, truth=None)))
+    np.testing.assert_array_equal(with_truth.p_biased, without.p_biased)
+
+
+def test_validated_rows_without_a_bias_say_so(fit):
+    world = draw_world("gaussian", 500, 0.0, seed=1)
+    rng = np.random.default_rng(2)
+    table = world.table()
+    table["y"] += 0.1 * rng.normal(size=500)
+    table["checked"] = np.where(rng.random(500) < 0.4, world.y_true, np.nan)
+    assert fit(world, table, replace(world.roles, truth="checked")).verdict_ == "no bias found"

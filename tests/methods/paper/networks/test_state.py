@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+import torch
+
+from proxycal.errors import StoreError
+from proxycal.methods.packing import pack, unpack
+from proxycal.methods.paper.networks.nets import Mlp, draw_parameters
+from proxycal.methods.paper.networks.state import frozen, state_of
+from proxycal.methods.paper.networks.train import generators_for
+
+
+def test_a_state_that_does_not_fit_is_refused_by_name() -> None:
+    state = state_of(Mlp(2, 3, 1, 8, 2, "batch"), 1)
+    with pytest.raises(StoreError, match=r"hidden\.0\.weight.*\(8, 4\).*\(8, 3\)"):
+        frozen(Mlp(1, 4, 1, 8, 2, "batch"), state)
+    state.pop("out.bias")
+    with pytest.raises(StoreError, match=r"out\.bias"):
+        frozen(Mlp(1, 3, 1, 8, 2, "batch"), state)
+
+
+def test_one_model_of_several_answers_alone_as_it_did_in_company() -> None:
+    company = Mlp(3, 2, 1, 8, 2, "batch")
+    draw_parameters(company, generators_for(range(3)))
+    alone = Mlp(1, 2, 1, 8, 2, "batch")
+    frozen(alone, state_of(company, 2))
+    x = torch.randn(3, 2, 5, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(alone(x[2:]), company.train(False)(x)[2:])
+
+
+def test_parts_are_packed_under_their_own_names() -> None:
+    packed = pack({"net": {"w": np.ones(2)}, "result": {"kl": np.zeros(1)}})
+    assert sorted(packed) == ["net/w", "result/kl"]
+    assert list(unpack(packed, "net")) == ["w"]
+    with pytest.raises(StoreError, match="'history'"):
+        unpack(packed, "history")

@@ -1,0 +1,297 @@
+"""The race of shapes: both sides bring what they should, BIC is BIC, and the true shape wins."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from proxycal.mixture.designs import Data, candidate_frames, candidates
+from proxycal.mixture.em import Rules, run
+from proxycal.mixture.features import fit_basis
+from proxycal.mixture.laws import Rows, Shape, posterior
+from proxycal.mixture.select import (
+    FLOOR,
+    GATE_P,
+    bic,
+    choose_features,
+    compete,
+    floor_of,
+    one_component,
+    race,
+    race_by_level,
+    shapes,
+)
+from proxycal.mixture.starts import (
+    atoms,
+    begin,
+    guesses_from_atoms,
+    guesses_of_bias,
+    has_spike,
+    split_components,
+)
+from proxycal.testing.worlds import draw_world
+
+
+def data_of(world):
+    numeric = np.arange(5 + world.E.shape[1]) < 10
+    levels = None if world.level is None else {"level": world.level}
+    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels)
+
+
+def prepared(kind, alpha_sd, n=400, seed=0, effect="constant"):
+    """The world, its linear rows in standardised units, and the proxies' own features."""
+    world = draw_world(kind, n, alpha_sd, seed)
+    data = data_of(world)
+    rows = candidate_frames(data, effect)["linear"].rows(data)
+    return world, rows, fit_basis(data.P, np.zeros(5, bool), data.weights)(data.P)
+
+
+def side(shift, rows, proxies, max_j):
+    """Every model of one side, best first."""
+    return race(rows, one_component(shift, rows, proxies), FLOOR, np.inf, max_j)
+
+
+@pytest.fixture(scope="module")
+def gaussian():
+    return prepared("gaussian", 3.0)
+
+
+@pytest.fixture(scope="module")
+def zeros():
+    return prepared("zero-inflated", 1.0)
+
+
+# --- BIC ----------------------------------------------------------------------------------------------------
+
+
+def test_bic_charges_the_log_of_the_weight_per_parameter(draw_rows, draw_params):
+    rows = draw_rows(n=50, levels=2)
+    plain, biased = Shape(1), Shape(1, shift=True)
+    assert bic(plain, -70.0, draw_params(plain, rows), 200.0) == pytest.approx(140.0 + 4 * np.log(200.0))
+    with_bias = (3 + 1 + 3 + 2) * np.log(200.0)
+    assert bic(biased, -70.0, draw_params(biased, rows), 200.0) == pytest.approx(140.0 + with_bias)
+
+
+def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_test(draw_rows, draw_params):
+    gated, bare = Shape(1, shift=True), Shape(1, shift=True, gate="constant")
+    params = draw_params(gated, draw_rows(n=50, q=6))
+    for n in (500.0, 1e6):
+        price = bic(gated, -70.0, params, n) - bic(bare, -70.0, params, n)
+        assert price == pytest.approx(chi2.isf(GATE_P, 5))
+
+
+def test_bic_of_one_component_is_that_of_least_squares(gaussian):
+    _, rows, proxies = gaussian
+    null = one_component(False, rows, proxies)[0][0]
+    left = rows.y - rows.X @ np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
+    n, p = rows.X.shape
+    by_hand = n * np.log(2 * np.pi * np.mean(left**2)) + n + (p + 1) * np.log(n)
+    assert null.bic == pytest.approx(by_hand, abs=1e-4)
+
+
+def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
+    _, rows, proxies = gaussian
+    for shift in (False, True):
+        for e in side(shift, rows, proxies, max_j=2):
+            reached = posterior(e.params, rows, e.shape).loglik.sum()
+            # What is reported is the value before the last step, which climbs a little further.
+            assert -1e-6 < reached - e.loglik < 0.5
+            assert e.bic == pytest.approx(bic(e.shape, e.loglik, e.params, 400.0))
+
+
+# --- who runs -----------------------------------------------------------------------------------------------
+
+
+def test_each_side_brings_its_own_models(gaussian):
+    _, rows, proxies = gaussian
+    without, with_bias = (side(shift, rows, proxies, max_j=2) for shift in (False, True))
+    assert not any(e.shape.shift for e in without)
+    assert all(e.shape.claims_bias for e in with_bias)
+    assert {e.shape.J for e in without} == {e.shape.J for e in with_bias} == {1, 2}
+    # Every shape of one side has its like on the other.
+    assert {e.shape.label for e in without} == {e.shape.label for e in with_bias}
+    for entrants in (without, with_bias):
+        assert [e.bic for e in entrants] == sorted(e.bic for e in entrants)
+
+
+def test_max_j_bounds_the_race(gaussian):
+    _, rows, proxies = gaussian
+    assert {e.shape.J for e in side(True, rows, proxies, max_j=1)} == {1}
+
+
+def test_models_far_behind_the_other_side_are_not_carried_to_their_end():
+    _, rows, proxies = prepared("exponential", 3.0)
+    first = one_component(True, rows, proxies)
+    carried, given_up = (race(rows, first, FLOOR, rival, 2) for rival in (np.inf, -1e5))
+    assert {e.shape for e in given_up} == {e.shape for e in carried}
+    assert given_up[0].loglik < carried[0].loglik
+    assert carried[0].converged
+    assert not given_up[0].converged
+
+
+def test_an_atom_runs_only_where_there_is_a_spike(gaussian, zeros):
+    for shift in (False, True):
+        assert not any(s.means == "atom" for s in shapes(2, shift, gaussian[1]))
+        assert any(s.means == "atom" for s in shapes(2, shift, zeros[1]))
+    assert has_spike(zeros[1].y, zeros[1].weights)
+    assert not has_spike(gaussian[1].y, gaussian[1].weights)
+
+
+def test_several_components_share_a_wider_floor_than_one():
+    assert floor_of(Shape(1), 0.3) == FLOOR
+    assert floor_of(Shape(2), 0.3) == 0.3
+
+
+# --- who wins -----------------------------------------------------------------------------------------------
+
+
+def sides(rows, proxies, max_j=3):
+    """The best model with and the best without a bias."""
+    return side(True, rows, proxies, max_j)[0], side(False, rows, proxies, max_j)[0]
+
+
+def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
+    world, rows, proxies = gaussian
+    bias, null = sides(rows, proxies)
+    assert bias.bic < null.bic - 20.0
+    assert bias.shape.J == 1
+    assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.15)
+    who = posterior(bias.params, rows, bias.shape).p_biased[0] > 0.5
+    assert np.mean(who == world.a) > 0.9
+
+
+def test_skew_alone_is_not_a_bias():
+    _, rows, proxies = prepared("exponential", 0.0, n=500)
+    bias, null = sides(rows, proxies)
+    assert null.bic < bias.bic
+    assert null.shape.J >= 2
+
+
+def test_two_humps_that_the_environment_does_not_drive_are_not_a_bias():
+    _, rows, proxies = prepared("two-humped", 0.0, n=500)
+    bias, null = sides(rows, proxies, max_j=2)
+    assert null.bic < bias.bic
+    assert null.shape.J >= 2
+
+
+def test_an_atom_that_moved_is_a_bias(zeros):
+    world, rows, proxies = zeros
+    bias, null = sides(rows, proxies, max_j=2)
+    assert bias.bic < null.bic - 50.0
+    assert bias.shape.means == "atom"
+    assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.02)
+
+
+def test_a_size_by_level_beats_one_size_where_sizes_differ():
+    world, rows, proxies = prepared("alpha by level", 1.0, n=600, effect="by:level")
+    _, plain, _ = prepared("alpha by level", 1.0, n=600)
+    constant = side(True, plain, proxies, max_j=1)
+    found = race_by_level(rows, plain, proxies, constant, FLOOR)
+    best = min(found, key=lambda e: e.bic)
+    assert best.bic < constant[0].bic - 20.0
+    wanted = [world.alpha[world.level == k][0] for k in range(4)]
+    assert np.all(np.abs(best.params.a[0] * world.y.std() - wanted)[1:] < 0.25 * np.array(wanted)[1:])
+
+
+def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
+    # The best of the blind starts reaches what EM reaches from the true labels.
+    world, rows, proxies = gaussian
+    shape = Shape(1, shift=True)
+    told = begin(shape, rows, np.ones((1, 400)), world.a, FLOOR)
+    best = run(told, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), 600, 1e-8)
+    blind = compete([shape], rows, [(tau, None) for tau in guesses_of_bias(rows, proxies)], np.inf, FLOOR)[0]
+    assert blind.loglik == pytest.approx(posterior(best.params, rows, shape).loglik.sum(), abs=0.2)
+    assert blind.converged
+
+
+# --- content ------------------------------------------------------------------------------------------------
+
+
+def content_candidates(y, columns):
+    data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
+    return {name: X for name, (_, X) in candidates(data, "constant").items()}
+
+
+def chosen(features, y):
+    return choose_features(features, y[None], np.ones(len(y)))[0]
+
+
+def test_curved_content_is_splined_and_straight_content_is_not():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(600, 2))
+    noise = 0.3 * rng.normal(size=600)
+    straight, curved = P.sum(axis=1) + noise, np.sin(2.0 * P[:, 0]) + P[:, 1] ** 2 + noise
+    assert chosen(content_candidates(straight, P), straight) == "linear"
+    assert chosen(content_candidates(curved, P), curved).startswith("splines of P")
+
+
+def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
+    rng = np.random.default_rng(1)
+    P = rng.normal(size=(400, 2))
+    true = P[:, 1] + 0.15 * P[:, 0] ** 2 + 0.3 * rng.normal(size=400)
+    y = true + 20.0 * (rng.random(400) < 0.5)
+    features = content_candidates(y, P)
+    assert chosen(features, y) == "linear"
+    assert chosen(features, true) != "linear"
+    both = np.stack([y, true])
+    assert choose_features(features, both, np.ones(400))[0] == chosen(features, true)
+
+
+# --- starts -------------------------------------------------------------------------------------------------
+
+
+def test_atoms_are_values_that_many_rows_hold():
+    y = np.r_[np.zeros(30), np.full(10, 2.5), np.random.default_rng(0).normal(size=60)]
+    np.testing.assert_array_equal(atoms(y, np.ones(100)), [0.0, 2.5])
+    heavy = np.r_[np.ones(30), np.full(10, 5.0), np.ones(60)]
+    np.testing.assert_array_equal(atoms(y, heavy), [2.5, 0.0])
+    assert len(atoms(y[40:], np.ones(60))) == 0
+
+
+def test_a_pair_of_atoms_labels_the_rows_on_them(zeros):
+    world, rows, _ = zeros
+    guesses = guesses_from_atoms(rows)
+    assert guesses
+    on_zero = world.y_true == 0.0
+    agree = [np.mean((tau > 0.5)[on] == world.a[on]) for tau, on in guesses if (on == on_zero).all()]
+    assert agree == [1.0]
+
+
+def test_guesses_of_bias_rank_the_residual(gaussian):
+    _, rows, proxies = gaussian
+    guesses = guesses_of_bias(rows, proxies)
+    left = rows.y - rows.X @ np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
+    for tau in guesses[: len(guesses) // 2]:
+        assert (np.diff(tau[np.argsort(left)]) > 0.0).all()
+    shares = [tau.mean() for tau in guesses[: len(guesses) // 2]]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.25
+    assert shares[-1] > 0.75
+
+
+@pytest.mark.parametrize("how", ["place", "width", "atom"])
+@pytest.mark.parametrize("J", [1, 2, 4])
+def test_a_first_guess_of_components_leaves_none_empty(how, J, zeros):
+    _, rows, _ = zeros
+    r = split_components(rows.y, rows, J, how, None)
+    assert r.shape == (J, 400)
+    assert (r > 0.0).all()
+    assert r.sum(axis=1).min() > 0.05 * 400 / J
+
+
+def test_the_first_step_on_the_true_labels_is_least_squares_on_them(gaussian):
+    world, rows, _ = gaussian
+    made = begin(Shape(1, shift=True), rows, np.ones((1, 400)), world.a, FLOOR)
+    both = np.column_stack([rows.X, world.a])
+    wanted = np.linalg.lstsq(both, rows.y, rcond=None)[0]
+    np.testing.assert_allclose(np.r_[made.beta[0, 0], made.a[0]], wanted, atol=1e-8)
+
+
+def test_two_atoms_that_rounding_made_of_one_are_no_pair():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(200) < 120, np.where(np.arange(200) % 2, 1.0, 1.0 + 1e-12), rng.normal(size=200))
+    E = rng.normal(size=(200, 1))
+    one = np.ones((200, 1))
+    rows = Rows(y, np.hstack([one, E]), np.hstack([one, E]), one, np.ones(200), None)
+    assert guesses_from_atoms(rows) == []
+    apart = Rows(np.where(y > 1.0, 2.0, y), rows.X, rows.G, rows.D, rows.weights, None)
+    assert len(guesses_from_atoms(apart)) == 1

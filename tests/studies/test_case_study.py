@@ -1,0 +1,149 @@
+"""The disaster study on a simulated nation: what it finds beside the truth, and what it leaves alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from proxycal.datasets.account import balance
+from proxycal.datasets.disasters import JOINED, Study, study
+from proxycal.datasets.losses import HAZARDS
+from proxycal.datasets.nation import simulate_disasters
+from proxycal.datasets.sheldus import read_sheldus
+from proxycal.errors import SettingsError
+from proxycal.studies.case_study import POOLED, analyse
+from proxycal.studies.case_study_files import Inputs, check_inputs, perform
+
+
+@pytest.fixture(scope="module")
+def nation(tmp_path_factory):
+    return simulate_disasters(tmp_path_factory.mktemp("nation"), n_counties=400)
+
+
+@pytest.fixture(scope="module")
+def joined(nation):
+    return study(read_sheldus(nation.sheldus), nation.transitions, nation.counties)
+
+
+@pytest.fixture(scope="module")
+def found(joined, nation):
+    return analyse(joined, nation.truth)
+
+
+def test_the_bias_and_the_national_loss_are_found(found):
+    check = found.check.set_index("fit")
+    assert abs(check.loc[POOLED, "alpha_error"]) < 0.08
+    assert abs(check.loc["Flooding", "alpha_error"]) < 0.08
+    assert check.loc[POOLED, "who_right"] > 0.93
+    assert check.loc[POOLED, "rank_correlation"] > 0.7
+    assert check.loc[POOLED, "reported_error"] < -0.2
+    assert abs(check.loc[POOLED, "calibrated_error"]) < 0.08
+
+
+def test_totals_are_the_sums_of_the_county_table(found):
+    totals = found.totals.set_index("hazard")
+    for name in ("reported", "calibrated"):
+        by_hazard = found.counties.groupby("hazard")[name].sum()
+        np.testing.assert_allclose(totals.loc[list(HAZARDS), name], by_hazard[list(HAZARDS)])
+        np.testing.assert_allclose(totals.loc[POOLED, name], by_hazard.sum())
+    assert (totals["low"] <= totals["calibrated"]).all()
+    assert (totals["calibrated"] <= totals["high"]).all()
+
+
+def test_the_county_table_has_every_row_of_the_join_and_its_intervals(found, joined):
+    table = found.counties
+    assert len(table) == len(joined.dataset.table) == balance(joined.account, JOINED)
+    assert not table.duplicated(["fips", "hazard", "year"]).any()
+    assert (table["calibrated_low"] <= table["calibrated"]).all()
+    assert (table["calibrated"] <= table["calibrated_high"]).all()
+    np.testing.assert_allclose(table["tau_abs"], table["tau"].abs())
+    # Rows stay with their county through the fits: the reported loss is the join's.
+    both = table.merge(joined.dataset.table, on=["fips", "hazard", "year"], validate="one_to_one")
+    np.testing.assert_array_equal(both["reported"], both["loss"])
+    assert (both["county_x"] == both["county_y"]).all()
+
+
+def test_under_reported_counties_are_below_their_like(found, nation):
+    both = found.counties.merge(nation.truth, on=["fips", "hazard", "year"])
+    assert both.loc[both["a"] == 1, "tau"].mean() < -1.4
+    assert abs(both.loc[both["a"] == 0, "tau"].mean()) < 0.3
+
+
+def test_bars_are_means_with_intervals_around_them(found):
+    bars = found.bars.set_index("hazard")
+    means = found.counties.groupby("hazard")["tau_abs"].mean()
+    np.testing.assert_allclose(bars["tau_abs"], means[bars.index])
+    assert (bars["low"] < bars["tau_abs"]).all()
+    assert (bars["high"] > bars["tau_abs"]).all()
+
+
+def test_no_bias_leaves_every_loss_as_reported(joined, nation):
+    # The truth of the same nation, reported faithfully.
+    table = joined.dataset.table
+    table = table[table["hazard"] == "Tornado"].merge(nation.truth, on=["fips", "hazard", "year"])
+    honest = table.assign(loss=table["true_loss"], log_loss=np.log(table["true_loss"]))
+    found = analyse(Study(replace(joined.dataset, table=honest), joined.account))
+    assert set(found.counties["verdict"]) <= {"no bias found", "not identified"}
+    np.testing.assert_array_equal(found.counties["calibrated"], found.counties["reported"])
+    assert found.check is None
+
+
+def test_too_few_rows_are_left_alone_and_said(joined):
+    few = joined.dataset.table.groupby("hazard").head(40).reset_index(drop=True)
+    found = analyse(Study(replace(joined.dataset, table=few), joined.account))
+    assert (found.fits["verdict"] == "not identified").all()
+    assert found.fits["notes"].str.contains("too few").all()
+    np.testing.assert_array_equal(found.counties["calibrated"], found.counties["reported"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        (Inputs(), "no losses"),
+        (Inputs(simulated=True, sheldus="x.csv"), "itself"),
+        (Inputs(sheldus="x", storm_events="y"), "two sources"),
+        (Inputs(sheldus="x", zones="y"), "--zones"),
+        (Inputs(sheldus="x", counties="y"), "--transitions"),
+    ],
+)
+def test_inputs_that_do_not_fit_together_are_refused(inputs, words):
+    with pytest.raises(SettingsError, match=words):
+        check_inputs(inputs)
+
+
+def test_a_year_without_rows_is_refused_before_the_fits(nation, tmp_path):
+    inputs = Inputs(nation.sheldus, None, None, nation.transitions, nation.counties)
+    with pytest.raises(SettingsError, match="2031"):
+        perform(inputs, tmp_path, year=2031)
+
+
+def test_storm_events_make_the_same_study(tmp_path):
+    small = simulate_disasters(tmp_path / "nation", n_counties=150)
+    inputs = Inputs(None, small.folder, small.zones, small.transitions, small.counties)
+    text = perform(inputs, tmp_path, year=2022)
+    fits = pd.read_csv(tmp_path / "fits.csv").set_index("fit")
+    np.testing.assert_allclose(fits.loc[POOLED, "alpha"], 1.8, rtol=0.15)
+    table = pd.read_csv(tmp_path / "counties.csv", dtype={"fips": str})
+    both = table.merge(small.truth, on=["fips", "hazard", "year"], validate="one_to_one")
+    assert len(both) == len(table)
+    np.testing.assert_allclose(both["reported"], both["reported_loss"], rtol=0.01, atol=40)
+    assert not (tmp_path / "check.csv").exists()
+    for name in ("counties.csv", "counties.parquet", "totals.csv", "account.csv", "map.html", "results.md"):
+        assert (tmp_path / name).stat().st_size > 100
+    for name in ("maps-2022.png", "maps-2022.pdf", "hazards.png", "hazards.pdf"):
+        assert (tmp_path / "figures" / name).stat().st_size > 5000
+    assert "What became of every row" in text
+    assert "filed by forecast zone" in text
+
+
+@pytest.mark.slow
+def test_the_whole_nation_meets_its_marks(tmp_path):
+    perform(Inputs(simulated=True), tmp_path)
+    check = pd.read_csv(tmp_path / "check.csv").set_index("fit")
+    assert (check["alpha_error"].abs() < 0.05).all()
+    assert abs(check.loc[POOLED, "calibrated_error"]) < 0.03
+    assert check.loc[POOLED, "reported_error"] < -0.2
+    assert (check["rank_correlation"] > 0.75).all()

@@ -1,0 +1,107 @@
+"""Folds are by unit, frozen on held-out rows, and the same whether trained together or one by one."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from proxycal.errors import SettingsError
+from proxycal.settings import PaperSettings, Settings
+from proxycal.studies.protocol import (
+    Answer,
+    assign,
+    exact_answers,
+    judge,
+    make_folds,
+    paper_answers,
+    truth_of,
+)
+from proxycal.testing.simulation import simulate
+
+SMALL = Settings(method="paper", paper=PaperSettings(d_z=2, width=8, epochs=3, min_steps=12, restarts=2))
+
+
+@pytest.fixture(scope="module")
+def sim():
+    return simulate(n=203, d_z=2, d_e=3, n_proxies=3, alpha=5.0, random_state=4)
+
+
+def test_every_row_is_held_out_once_and_never_fitted_then(sim):
+    folds = make_folds(sim)
+    assert sorted(np.concatenate([fold.held_out for fold in folds]).tolist()) == list(range(203))
+    for fold in folds:
+        assert not set(fold.fitted) & set(fold.held_out)
+        assert len(fold.fitted) + len(fold.held_out) == 203
+        assert abs(len(fold.held_out) - 20.3) < 1
+
+
+def test_clusters_stay_whole():
+    cluster = np.random.default_rng(0).integers(0, 37, size=500)
+    where = assign(500, 10, 1, cluster)
+    assert all(len(np.unique(where[cluster == code])) == 1 for code in np.unique(cluster))
+    assert np.ptp(np.bincount(where)) <= np.bincount(cluster).max()
+
+
+def test_too_few_units_are_refused():
+    with pytest.raises(SettingsError, match="10 folds of 4 units"):
+        assign(40, 10, 0, np.repeat(np.arange(4), 10))
+
+
+def test_the_encoder_knows_the_fitted_rows_only(sim):
+    fold = make_folds(sim, 5)[2]
+    assert np.abs(fold.arrays.P[fold.fitted].mean(axis=0)).max() < 1e-12
+    assert np.abs(fold.arrays.P[fold.held_out].mean(axis=0)).max() > 1e-3
+
+
+def test_held_out_outcomes_change_no_fit(sim):
+    """Another outcome in the held-out rows of fold 0 leaves its estimate and its fitted rows as they were."""
+    folds = make_folds(sim, 4)[:1]
+    y = folds[0].arrays.y.copy()
+    y[folds[0].held_out] += 100.0
+    other = [replace(folds[0], arrays=replace(folds[0].arrays, y=y))]
+    one, two = paper_answers(folds, SMALL)[0], paper_answers(other, SMALL)[0]
+    rows = folds[0].fitted
+    assert one.alpha == two.alpha
+    np.testing.assert_array_equal(one.a[rows], two.a[rows])
+
+
+def test_folds_trained_together_equal_folds_trained_one_by_one():
+    # 200 rows make folds of one size, whose sums run in the same order alone and together.
+    folds = make_folds(simulate(n=200, d_z=2, d_e=3, alpha=5.0, random_state=1), 4)
+    together, apart = paper_answers(folds, SMALL), paper_answers(folds, SMALL, batched=False)
+    for one, other in zip(together, apart, strict=True):
+        for item in fields(Answer):
+            np.testing.assert_array_equal(getattr(one, item.name), getattr(other, item.name), item.name)
+
+
+def test_folds_of_unequal_size_differ_by_rounding_only(sim):
+    folds = make_folds(sim, 4)
+    together, apart = paper_answers(folds, SMALL), paper_answers(folds, SMALL, batched=False)
+    for one, other in zip(together, apart, strict=True):
+        assert one.alpha == pytest.approx(other.alpha, rel=1e-3)
+        np.testing.assert_allclose(one.p_biased, other.p_biased, atol=5e-3)
+
+
+def test_the_truth_as_answer_has_no_error(sim):
+    truth, fold = truth_of(sim, 5.0), make_folds(sim, 5)[0]
+    y = fold.arrays.y
+    perfect = Answer(5.0, truth.a, truth.y_true, y, truth.z, truth.a, fold.arrays.P, np.full(203, 5.0))
+    made = judge(perfect, fold, truth)
+    zero = ("alpha_error", "brier", "rmse_y_cal", "rmse_y_obs", "rmse_proxies", "z_mae", "a_mae")
+    assert [made[name] for name in zero] == pytest.approx([0.0] * len(zero), abs=1e-9)
+    assert made["accuracy"] == 1.0
+    assert [made["r2_z"], made["r2_a"], made["alpha_held_out"]] == pytest.approx([1.0, 1.0, 5.0])
+    assert made["rmse_y_uncalibrated"] > 2.0
+
+
+def test_the_exact_method_finds_a_large_bias_in_every_fold(sim):
+    folds, truth = make_folds(sim, 2), truth_of(sim, 5.0)
+    made = [
+        judge(answer, fold, truth)
+        for answer, fold in zip(exact_answers(folds, Settings()), folds, strict=True)
+    ]
+    assert max(one["alpha_error"] for one in made) < 0.5
+    assert min(one["accuracy"] for one in made) > 0.9
+    assert all(one["rmse_y_cal"] < one["rmse_y_uncalibrated"] for one in made)
