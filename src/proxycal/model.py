@@ -70,7 +70,7 @@ class ProxyCalibrator(BaseEstimator):
 
     s = +1 for direction="over", -1 for "under": the data cannot tell the two apart, so you say which.
 
-    roles : which column is what. method : "exact" | "paper" | "moments".
+    roles : which column is what. method : "exact" | "moments" | "paper" (pip install 'proxycal[paper]').
     effect : "constant" | "by:COLUMN" | "linear", how alpha may vary.
     level : of all intervals. missing : "raise" | "drop" | "impute".
     random_state : a whole number; the same seed gives the same bytes, whatever n_jobs.
