@@ -30,6 +30,7 @@ from proxycal.bias.starts import guesses_of_bias
 from proxycal.experiments import studies
 from proxycal.experiments.bench import Page, Part, number
 from proxycal.experiments.protocol import N_FOLDS, make_folds, paper_answers
+from proxycal.extras import require_torch
 from proxycal.model import ProxyCalibrator
 from proxycal.simulation import Simulation, simulate
 from proxycal.table.encode import Encoder
@@ -45,6 +46,7 @@ FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
 
 def page(quick: bool) -> Page:
     """All ratios, measured now."""
+    require_torch("the speed benchmark", "choose another one")
     n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
     rows = [
         _against_paper(n),
