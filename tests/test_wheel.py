@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -18,7 +19,8 @@ pytestmark = pytest.mark.slow  # builds and installs; .ci/run runs it by `make t
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # nothing of this clone
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
