@@ -6,6 +6,8 @@ BIN := .venv/bin
 EVERYTHING := .[app,dask,scale,paper,docs,dev]
 # One thread per process: the test workers share the cores, and results do not depend on their number.
 ONE_THREAD := OMP_NUM_THREADS=1
+# The install leaves byte-compiling to the first import, so the result must be kept.
+export PYTHONDONTWRITEBYTECODE :=
 # What decides numbers. `make test-plain` runs these a second time.
 NUMERICAL := tests/bias tests/content tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 
