@@ -8,6 +8,8 @@ EVERYTHING := .[app,dask,scale,paper,docs,dev]
 ONE_THREAD := OMP_NUM_THREADS=1
 # The install leaves byte-compiling to the first import, so the result must be kept.
 export PYTHONDONTWRITEBYTECODE :=
+# Worksteal leaves neighbours together, so that fits which tests share are made once and not in both workers.
+PYTEST := -m pytest -n 2 --dist worksteal
 # What decides numbers. `make test-plain` runs these a second time.
 NUMERICAL := tests/bias tests/content tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 
@@ -46,13 +48,13 @@ app: .venv/.app ## the local page: calibrate a table without code; stop it with 
 	@$(BIN)/proxycal app
 
 test: .venv/.everything ## every test but the slow ones, and every docstring example
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) -m "not slow"
 
 test-slow: .venv/.everything ## the slow tests: accuracy over seeds, the wheel in an empty environment
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m slow
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) -m slow
 
 test-plain: .venv/.everything ## the numerical tests as on an old processor: results must not depend on it
-	$(ONE_THREAD) $(BIN)/python scripts/plain_cpu.py -m pytest -n 2 -m "not slow" $(NUMERICAL)
+	$(ONE_THREAD) $(BIN)/python scripts/plain_cpu.py $(PYTEST) -m "not slow" $(NUMERICAL)
 
 test-wheel: .venv/.everything ## the wheel in an empty environment, without torch
 	$(BIN)/python -m pytest tests/test_wheel.py
