@@ -33,16 +33,16 @@ def test_a_longer_table_begins_with_the_rows_of_a_shorter_one(tmp_path):
 
 
 def test_a_process_of_its_own_says_what_it_needed(tmp_path):
-    write_table(tmp_path / "t.parquet", 2000)
+    write_table(tmp_path / "t.parquet", 600)
     fitted = bench_scale._alone("fit", tmp_path / "t.parquet", tmp_path / "run")
     model = ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "t.parquet"))
-    assert fitted["alpha"] == pytest.approx(model.alpha_, rel=1e-12)
+    assert fitted["alpha"] == pytest.approx(model.alpha_, abs=1e-3 * model.alpha_se_)
     assert fitted["peak"] > 50e6
     assert fitted["seconds"] > 0
     bench_scale._alone("calibrate", tmp_path / "t.parquet", tmp_path / "run")
     written = pd.read_parquet(tmp_path / "run-calibrated")
     assert np.isfinite(written["y_cal"]).all()
-    assert len(written) == 2000
+    assert len(written) == 600
 
 
 def test_the_page_shows_the_ratio():
@@ -51,10 +51,10 @@ def test_the_page_shows_the_ratio():
 
 
 def test_workers_are_compared_at_the_same_work(tmp_path):
-    write_table(tmp_path / "2000.parquet", 2000)
-    ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "2000.parquet")).save(tmp_path / "run")
+    write_table(tmp_path / "600.parquet", 600)
+    ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "600.parquet")).save(tmp_path / "run")
     cells = [bench_null.bench(quick=True).cells[0].settings | {"seeds": [0]}]
-    rows = bench_workers._compared("joblib", tmp_path, (2000,), cells)
-    assert [one["what"].split(":")[0] for one in rows] == ["a sweep of 1 cells", "calibrate 2,000 rows"]
+    rows = bench_workers._compared("joblib", tmp_path, (600,), cells)
+    assert [one["what"].split(":")[0] for one in rows] == ["a sweep of 1 cells", "calibrate 600 rows"]
     assert all(one["ratio"] == pytest.approx(one["ours"] / one["other"]) for one in rows)
-    assert {path.name for path in tmp_path.iterdir()} == {"2000.parquet", "run"}
+    assert {path.name for path in tmp_path.iterdir()} == {"600.parquet", "run"}

@@ -9,6 +9,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.errors import SettingsError, StoreError
+from proxycal.extras import require_torch
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -61,6 +62,8 @@ def experiment(
         return
     if inputs != Inputs() or year is not None:
         raise SettingsError(f"losses, land cover, counties and --year are for case-study, not for {study}")
+    if sanity:
+        require_torch("--sanity", "leave it out")
     made = None
     if study != "nhanes":
         made = make(study, quick, asked, None if ohie is None else str(ohie), stand_in)
