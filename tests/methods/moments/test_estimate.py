@@ -7,7 +7,7 @@ import pytest
 
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.moments.estimate import fit_moments
-from proxycal.methods.moments.fit import estimate as module
+from proxycal.methods.moments import estimate as module
 from proxycal.testing.simulation import simulate
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.paper.fit import groups
+from proxycal.methods.paper import groups
 from proxycal.methods.paper.groups import Split, content_residual, split
 
 CUTS = ("mixture", "median", "otsu")
