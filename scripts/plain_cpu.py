@@ -55,14 +55,15 @@ def _asked(program: str, variables: dict[str, str]) -> list[str]:
     return json.loads(done.stdout) if done.returncode == 0 else []
 
 
-def main() -> int:
+def main() -> None:
     """Run Python with the settings, or print them."""
     plain = settings()
     if len(sys.argv) == 1:
         print("\n".join(f"{name}={value}" for name, value in plain.items()))
-        return 0
-    return subprocess.run([sys.executable, *sys.argv[1:]], env=os.environ | plain, check=False).returncode
+        return
+    # In place of this process, so that stopping it stops the program.
+    os.execve(sys.executable, [sys.executable, *sys.argv[1:]], os.environ | plain)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
