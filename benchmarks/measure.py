@@ -67,7 +67,7 @@ def cpu(call: Callable[[], T]) -> tuple[float, T]:
 
 
 def alone(module: str, *arguments: object) -> dict[str, Any]:
-    """What `python -m module` prints as JSON: work in a process of its own, so that its peak memory is too."""
+    """The JSON that `python -m module` prints: a process of its own has a peak memory of its own."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_CLONE)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Worlds that violate one assumption each: what alpha came out, which finding fired, was the verdict right."""
+"""Worlds that violate one assumption each: the estimate, the findings that fire, the verdict."""
 
 from __future__ import annotations
 

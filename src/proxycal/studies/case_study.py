@@ -58,7 +58,7 @@ class CaseStudy:
     """The results of the study.
 
     counties : a row per county, hazard and year. fits : a row per fit. totals : dollars by hazard and in all
-    bars : mean |tau| by hazard with its interval. check : estimates beside the truth, None where it is unknown
+    bars : mean |tau| by hazard with its interval. check : estimates beside the truth, or None
     """
 
     counties: pd.DataFrame

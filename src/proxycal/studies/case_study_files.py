@@ -39,9 +39,9 @@ _REAL = "Property losses in dollars of 2023, calibrated by land-cover change."
 _SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
 _QUICK = " QUICK RUN: a smoke test on part of the counties, not evidence."
 _LIMITS = (
-    "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard is "
-    "a simplification; land cover shows damage that changed the ground and misses the rest (wind damage to "
-    "roofs, flooded cellars); the intervals take p_biased as given and are valid only if the model is."
+    "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
+    "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
+    "to roofs, flooded cellars); the intervals take p_biased as given and are valid only if the model is."
 )
 
 

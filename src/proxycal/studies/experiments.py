@@ -52,9 +52,9 @@ _READING = (
     "A cell of a table shows our mean ± sd over folds, then the published mean ± sd in brackets. `paper` is "
     "the published procedure, with this package's choices where the paper leaves one open; `exact` is the "
     "default method; `oracle` is matching that knows who is biased (other methods can beat it where the "
-    "outcome has a spike, such as zero earnings in JOBS). alpha is estimated on the fitted folds; every other "
-    "metric is computed on held-out rows. In the tables by n and d_z the published figure is always that of "
-    "the paper's own method."
+    "outcome has a spike, such as zero earnings in JOBS). alpha is estimated on the fitted folds; every "
+    "other metric is computed on held-out rows. In the tables by n and d_z the published figure is always "
+    "that of the paper's own method."
 )
 
 

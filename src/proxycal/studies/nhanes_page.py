@@ -101,9 +101,9 @@ def _answer(long: pd.DataFrame) -> list[str]:
         lines.append("- Calibration by the package alone has a smaller error than regression calibration.")
     else:
         lines.append(
-            "- Calibration by the package alone is NOT as accurate as regression calibration: the reports carry "
-            "a small continuous error that a regression averages out and a two-valued shift leaves in (see "
-            "the section Why)."
+            "- Calibration by the package alone is NOT as accurate as regression calibration: the reports "
+            "carry a small continuous error that a regression averages out and a two-valued shift leaves in "
+            "(see the section Why)."
         )
     error = together.std(ddof=1) / np.sqrt(len(together)) if len(together) > 1 else np.nan
     if np.isfinite(error) and abs(together.mean()) > 2.0 * error:
@@ -114,8 +114,8 @@ def _answer(long: pd.DataFrame) -> list[str]:
         )
     else:
         lines.append(
-            "- With calibration followed by regression, the error is that of regression alone within the spread "
-            "of the draws: on these data the model of the bias adds nothing that a regression on the "
+            "- With calibration followed by regression, the error is that of regression alone within the "
+            "spread of the draws: on these data the model of the bias adds nothing that a regression on the "
             "validated rows does not find."
         )
     return lines
@@ -147,9 +147,9 @@ _METHODS = (
     "nothing; `verdict ignored` shows the error that this avoids."
 )
 _GROUPS = (
-    "Groups are by measured BMI. A method that shrinks reports towards the proxies looks worse at both ends of "
-    "a grouping by the measurement itself, so part of the mean error of regression in the outer groups comes "
-    "from the grouping, not from the method."
+    "Groups are by measured BMI. A method that shrinks reports towards the proxies looks worse at both ends "
+    "of a grouping by the measurement itself, so part of the mean error of regression in the outer groups "
+    "comes from the grouping, not from the method."
 )
 _MEANS = (
     "Prediction-powered inference corrects a mean, not single reports: PPI adds the mean error of the "
@@ -172,7 +172,7 @@ _WHY = (
     "averages out the continuous error, which is most of it."
 )
 _LIMITS = (
-    "The people are those of the survey with complete data, unweighted: no average here describes the nation. "
-    "Most knew that an examination would follow. Report and measurement are days to weeks apart, so that a "
-    "part of the error is real change. Validated rows were drawn at random; in practice they seldom are."
+    "The people are those of the survey with complete data, unweighted: no average here describes the "
+    "nation. Most knew that an examination would follow. Report and measurement are days to weeks apart, so "
+    "that part of the error is real change. Validated rows were drawn at random; in practice they rarely are."
 )

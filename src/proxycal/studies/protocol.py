@@ -90,7 +90,7 @@ def assign(n: int, n_folds: int, seed: int, cluster: np.ndarray | None = None) -
     sizes = np.bincount(units)
     if not 2 <= n_folds <= len(sizes):
         raise SettingsError(
-            f"{n_folds} folds of {len(sizes)} units: use at least 2 folds and at most as many as there are units"
+            f"{n_folds} folds of {len(sizes)} units: use 2 folds or more, and at most one per unit"
         )
     order = np.random.default_rng(seed).permutation(len(sizes))
     # The largest first, each into the fold with the fewest rows: clusters of unequal size stay balanced.

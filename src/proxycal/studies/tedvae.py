@@ -150,11 +150,11 @@ def fit_tedvae(
             same = [f for f in range(len(x)) if x[f].shape[1] == columns]
             for group in groups_of_equal_steps([len(train[f]) for f in same], config.batch_size):
                 models = [same[position] for position in group]
-                group = _fit_group(
+                fitted = _fit_group(
                     [x[f] for f in models], [t[f] for f in models], y,
                     [train[f] for f in models], [validation[f] for f in models], config, seed,
                 )  # fmt: skip
-                fits |= dict(zip(models, group, strict=True))
+                fits |= dict(zip(models, fitted, strict=True))
     return [fits[f] for f in range(len(x))]
 
 
