@@ -10,9 +10,9 @@ from scipy.stats import chi2
 
 from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, apart, first_stage
+from proxycal.methods.exact import evidence as module
 from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
 from proxycal.methods.exact.findings import findings
-from proxycal.methods.exact import evidence as module
 from proxycal.methods.registry import VERDICTS, Estimate
 from proxycal.mixture.designs import Data
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.moments import estimate as module
+from proxycal.methods.moments.estimate import fit_moments
 from proxycal.testing.simulation import simulate
 
 
