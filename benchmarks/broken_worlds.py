@@ -11,7 +11,7 @@ from scipy.special import expit
 from proxycal.errors import SettingsError
 from proxycal.methods.checks.outcome import SURPRISING
 from proxycal.model import ProxyCalibrator
-from proxycal.questions.assumption_tests import UNEVEN
+from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.worlds import World, draw_world
 
 if TYPE_CHECKING:

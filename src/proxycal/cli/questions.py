@@ -31,6 +31,7 @@ from proxycal.cli.options import (
     Workers,
 )
 from proxycal.errors import SettingsError
+from proxycal.questions.refute import REFUTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,14 +40,15 @@ if TYPE_CHECKING:
 
     from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
-    from proxycal.questions.refute import Progress
+    from proxycal.questions.refits import Progress
+    from proxycal.questions.refute import RefuterName
 
 Repetitions = Annotated[int, typer.Option(help="Refits of each kind.", min=2)]
 
 
 def refute(
     run: Run,
-    kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(REFUTERS)}.")] = "null",
     repetitions: Repetitions = 20,
     jobs: Workers = None,
     quiet: Quiet = False,
@@ -60,7 +62,7 @@ def refute(
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with counted(f"refits ({kind})", quiet) as progress:
-        found = model.refute(kind, repetitions, progress)
+        found = model.refute(cast("RefuterName", kind), repetitions, progress)
     keep(run, model)
     if json_output:
         console.print_json(found.to_dict())
