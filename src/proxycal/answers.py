@@ -18,9 +18,6 @@ from proxycal.report.data import (
     EstimateRow,
     GateRow,
     MixtureCurve,
-    PowerCurve,
-    RefitRow,
-    RefutationRow,
     ReportData,
 )
 from proxycal.result import Calibration, FittedRows
@@ -247,22 +244,9 @@ def report_data(
             GateRow(one.column, one.level, one.reference, one.odds, one.low, one.high)
             for one in gate_of(fitted, training, found.n, settings.level)
         ),
-        refutations=tuple(_refutation_row(one) for one in questions.values() if isinstance(one, Refutation)),
-        power=_power_curve(power) if isinstance(power, Power) else None,
+        refutations=tuple(answer for answer in questions.values() if isinstance(answer, Refutation)),
+        power=power if isinstance(power, Power) else None,
     )
-
-
-def _refutation_row(one: Refutation) -> RefutationRow:
-    alpha, se = one.table["alpha"].to_numpy(float), one.table["se"].to_numpy(float)
-    columns = zip(one.table.index, alpha.tolist(), se.tolist(), one.table["verdict"], strict=True)
-    refits = tuple(RefitRow(str(change), a, e, str(verdict)) for change, a, e, verdict in columns)
-    return RefutationRow(one.kind, one.ok, one.statistic, one.reading, refits)
-
-
-def _power_curve(one: Power) -> PowerCurve:
-    chance, low, high, size = (one.table[name].to_numpy(float) for name in ("chance", "low", "high", "size"))
-    sizes = one.table.index.to_numpy(float)
-    return PowerCurve(sizes, size, chance, low, high, one.detectable, one.reading)
 
 
 def _estimate_row(one: Estimate) -> EstimateRow:

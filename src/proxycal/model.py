@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from proxycal.engine import Engine
     from proxycal.finding import Finding
     from proxycal.methods.registry import FittedMethod
-    from proxycal.questions.refute import Fitted, Progress
+    from proxycal.questions.refits import KeptFit, Progress
+    from proxycal.questions.refute import RefuterName
     from proxycal.report.data import ReportData
     from proxycal.scale.fit import LargeFit
     from proxycal.table.encode import Arrays
@@ -290,18 +291,17 @@ class ProxyCalibrator(BaseEstimator):
         return [*before, *further_findings(self.fit_, arrays, found.settings, before)]
 
     def refute(
-        self, kind: str = "null", repetitions: int = 20, progress: Progress | None = None
+        self, kind: RefuterName = "null", repetitions: int = 20, progress: Progress | None = None
     ) -> Refutation:
         """Try to break the fit: "null" | "placebo" | "drop-proxy" | "leak" | "seed".
 
         The rows of the fit are changed in one way and fitted again, `n_jobs` at a time; the answer holds a
         table of the refits, what they mean, and whether the fit survived (`ok`). `report` and `save` keep it.
         """
-        from proxycal.questions import refute
+        from proxycal.questions.refute.refutation import refute
 
-        found = refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
-        self.questions_[kind] = found
-        return found
+        refutation = self.questions_[kind] = refute(kind, self._kept_fit(), repetitions, progress)
+        return refutation
 
     def power(
         self,
@@ -315,7 +315,7 @@ class ProxyCalibrator(BaseEstimator):
         """
         from proxycal.questions.power import power
 
-        found = self.questions_["power"] = power(self._question(), alphas, repetitions, progress)
+        found = self.questions_["power"] = power(self._kept_fit(), alphas, repetitions, progress)
         return found
 
     # --- pages and files ---
@@ -379,13 +379,13 @@ class ProxyCalibrator(BaseEstimator):
             raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
         return self.result_
 
-    def _question(self) -> Fitted:
-        """The fit and the rows kept of it, as the trust checks take them."""
-        from proxycal.questions.refute import Fitted
+    def _kept_fit(self) -> KeptFit:
+        """The fit and the rows kept of it, as questions take them."""
+        from proxycal.questions.refits import KeptFit
 
         found = self._fitted()
         settings = replace(found.settings, n_jobs=self.n_jobs)
-        return Fitted.of(self.training_, settings, method_named(settings.method), self.fit_, found.n)
+        return KeptFit.of(self.training_, settings, method_named(settings.method), self.fit_, found.n)
 
     def _settings(self) -> Settings:
         if not isinstance(self.roles, Roles):

@@ -10,14 +10,14 @@ import pytest
 from scipy.special import ndtr
 
 from proxycal.finding import Finding
+from proxycal.questions.power import Power, PowerPoint
+from proxycal.questions.refits import Refit
+from proxycal.questions.refute.refutation import Refutation
 from proxycal.report.data import (
     EnvironmentColumn,
     EstimateRow,
     GateRow,
     MixtureCurve,
-    PowerCurve,
-    RefitRow,
-    RefutationRow,
     ReportData,
 )
 
@@ -83,24 +83,34 @@ def _example(n: int = 400) -> ReportData:
             GateRow("income", None, None, 0.97, 0.8, 1.2),
         ),
         refutations=(
-            RefutationRow(
-                "leak",
-                False,
-                "with 10% of it in 'built_to_water', alpha changes by -9%",
-                "The verdict changes once a proxy carries 25% of the bias.",
-                (RefitRow("as fitted", 5.021, 0.05, "bias found"), RefitRow("with 10%", 4.6, 0.1, "no")),
+            Refutation(
+                kind="leak",
+                refits=(_refit("as fitted", 5.021, 0.05), _refit("with 10%", 4.6, 0.1)),
+                statistic="alpha changes by -9% with 10% of the bias in 'built_to_water'",
+                value=0.25,
+                reading="The verdict changes once a proxy carries 25% of the bias.",
+                ok=False,
             ),
         ),
-        power=PowerCurve(
-            alphas=np.array([0.0, 0.5, 2.0]),
-            sizes=np.array([0.0, 1.25, 5.0]),
-            chance=np.array([0.05, 0.4, 1.0]),
-            low=np.array([0.01, 0.2, 0.9]),
-            high=np.array([0.2, 0.6, 1.0]),
+        power=Power(
+            points=(
+                _point(0.0, 0.05, 0.01, 0.2),
+                _point(0.5, 0.4, 0.2, 0.6),
+                _point(2.0, 1.0, 0.9, 1.0),
+            ),
             detectable=1.5,
+            sd=2.5,
             reading="With your data you would detect a bias of 1.5 sd in 90% of cases.",
         ),
     )
+
+
+def _refit(change: str, alpha: float, se: float) -> Refit:
+    return Refit(change, np.nan, alpha, se, alpha - 2 * se, alpha + 2 * se, 40.0, 0.5, "bias found")
+
+
+def _point(alpha: float, chance: float, low: float, high: float) -> PowerPoint:
+    return PowerPoint(alpha, chance, low, high, alpha, 0.1, 0.95, 20)
 
 
 def _mixture() -> MixtureCurve:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from proxycal.finding import Finding
+from proxycal.questions.refits import Refit
+from proxycal.questions.refute.refutation import Refutation
 from proxycal.report import page as page_module
-from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow, RefitRow, RefutationRow
+from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow
 from proxycal.report.page import render
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -130,7 +132,7 @@ def test_every_user_string_stays_text(example):
         versions={HOSTILE: HOSTILE},
         gate=(GateRow(HOSTILE, HOSTILE, HOSTILE, 2.0, 1.0, 3.0),),
         refutations=(
-            RefutationRow(HOSTILE, False, HOSTILE, HOSTILE, (RefitRow(HOSTILE, 1.0, 1.0, HOSTILE),)),
+            Refutation(HOSTILE, (Refit(HOSTILE, *[1.0] * 7, HOSTILE),), HOSTILE, 1.0, HOSTILE, ok=False),
         ),
     )
     text = render(data)

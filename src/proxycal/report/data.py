@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from proxycal.finding import Finding
+    from proxycal.questions.answers import Power, Refutation
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,44 +65,6 @@ class GateRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RefitRow:
-    """One refit of a refutation: what was changed, and what came out."""
-
-    change: str
-    alpha: float
-    se: float
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefutationRow:
-    """An attempt to break the fit, its one number in words, what it means, and the refits (the fit first)."""
-
-    kind: str
-    ok: bool
-    statistic: str
-    reading: str
-    refits: tuple[RefitRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PowerCurve:
-    """The chance of finding an injected bias, by its size.
-
-    alphas (m,) : sizes in sds. sizes (m,) : in the outcome's units. chance, low, high (m,) : with interval.
-    detectable : the size found in 90% of cases, in sds; NaN if none was.
-    """
-
-    alphas: np.ndarray
-    sizes: np.ndarray
-    chance: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    detectable: float
-    reading: str
-
-
-@dataclass(frozen=True, slots=True)
 class ReportData:
     """A fitted calibration, as a reader sees it.
 
@@ -143,8 +106,8 @@ class ReportData:
     seconds: float | None = None
     mixture: MixtureCurve | None = None
     gate: tuple[GateRow, ...] = ()
-    refutations: tuple[RefutationRow, ...] = ()
-    power: PowerCurve | None = None
+    refutations: tuple[Refutation, ...] = ()
+    power: Power | None = None
 
     @property
     def n(self) -> int:

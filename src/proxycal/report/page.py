@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from proxycal.report import plots, style
 from proxycal.report.diagram import WIDTH, diagram
-from proxycal.report.pictures import ASKS, pictures_of
+from proxycal.report.pictures import pictures_of
 from proxycal.report.summary import between, cite, gate_label, number, percent, reproduce, sentence, shares
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def render(data: ReportData) -> str:
         pictures={picture.kind: picture for picture in pictures_of(data)},
         shares=shares(data),
         svg=svg,
-        asks=ASKS,
         gate_label=gate_label,
         command=reproduce(data),
         cite=cite(data),

@@ -10,7 +10,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from proxycal.errors import SettingsError
-from proxycal.questions.power_picture import power_curve
 from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, legend, plain, short, styled
 from proxycal.report.summary import ShareRow, gate_label, number, percent, shares, spread
 
@@ -203,8 +202,7 @@ def power(data: ReportData, ax: Axes | None = None) -> Axes:
     """The chance of finding a bias, by its size, where that was asked."""
     if data.power is None:
         raise SettingsError("the power was not asked of this fit: call power() or `proxycal power RUN` first")
-    one = data.power
-    return power_curve(one.alphas, one.chance, one.low, one.high, one.detectable, ax)
+    return data.power.plot(ax)
 
 
 KINDS: dict[str, Callable[..., Axes]] = {

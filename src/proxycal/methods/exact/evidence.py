@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
+from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.methods.registry import Estimate
 from proxycal.mixture.designs import spaced
@@ -136,7 +136,8 @@ def collect(
         share=found.share,
         converged=found.converged,
         decrement=found.decrement,
-        gate_p=_wald(gamma, found.gate_cov[1:, 1:]),
+        # A column of the gate without information counts as one that was tested.
+        gate_p=wald_p(gamma, found.gate_cov[1:, 1:], df=len(gamma)),
         relevance=_relevance(y_cal, data),
         overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
         two_humps=_two_humps(found.null),
@@ -188,21 +189,15 @@ def _two_humps(null: Spec) -> bool:
     return bool(len(place) > 1 and np.ptp(place) > 2.0 * sd.max())
 
 
-def _wald(value: np.ndarray, cov: np.ndarray) -> float:
-    """p-value of value = 0."""
-    statistic = float(value @ np.linalg.pinv(cov, hermitian=True) @ value)
-    return float(chi2.sf(max(statistic, 0.0), len(value)))
-
-
 def _constancy(found: ExactBias) -> float:
     """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
     L = len(found.shift)
     if L < 2:
         return math.nan
     if found.bias.frame.effect == "linear":
-        return _wald(found.shift[1:], found.shift_cov[1:, 1:])
+        return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return _wald(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T)
+    return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
 
 
 def _by_level_gain(runners: tuple[Runner, ...]) -> float:

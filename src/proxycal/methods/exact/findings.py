@@ -30,7 +30,6 @@ ABOUT_A_BIAS = (
     "agreement with moments",
     "agreement with matching",
     "first-stage",
-    "leverage",
 )
 
 
