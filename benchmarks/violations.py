@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from proxycal.questions.assumption_tests import UNEVEN
+from proxycal.questions.assumptions import UNEVEN
 
 from benchmarks.bench import VERDICTS, Bench, blocks
 from benchmarks.pages import Page, Part, number, percent, reached
