@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
 
 ALPHA_SD = 3.0
 # An alpha this far from the truth, claimed as found, is a wrong number.

@@ -28,12 +28,13 @@ from proxycal.errors import (
     TableError,
     UnavailableError,
 )
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.methods import registry as fit_module
 from proxycal.methods.registry import Effects, Estimate, Method, Prediction
 from proxycal.model import NotFittedError, ProxyCalibrator
-from proxycal.saved import load
-from proxycal.settings import PaperSettings, Settings
+from proxycal.model import load
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 
@@ -170,7 +171,7 @@ def test_a_failed_refit_leaves_the_earlier_fit():
         lambda m: m.effects(table()),
         lambda m: m.latents(table()),
         lambda m: m.check(),
-        lambda m: m.report_data(),
+        lambda m: m.result_,
         lambda m: m.save("nowhere"),
     ],
 )
@@ -297,8 +298,8 @@ def test_rows_dropped_at_fit_shift_neither_labels_nor_the_record():
     model = ProxyCalibrator(ROLES, method="moments", missing="drop").fit(frame)
     # The toy matches everyone with the second fitted row, which is the third of the table.
     assert set(model.effects(frame.iloc[1:])["matched"]) == {"00002"}
-    np.testing.assert_array_equal(model.report_data().y_obs, frame["y"].iloc[1:])
-    np.testing.assert_array_equal(model.report_data().environment[0].values, frame["e"].iloc[1:])
+    np.testing.assert_array_equal(model.result_.y_obs, frame["y"].iloc[1:])
+    np.testing.assert_array_equal(model.result_.environment[0].values, frame["e"].iloc[1:])
 
 
 def test_complete_rows_and_a_finding_give_no_warning():
@@ -364,7 +365,7 @@ def test_save_and_load_give_identical_answers(tmp_path, make):
 def test_the_report_record_survives_saving(tmp_path):
     model = found()
     model.save(tmp_path / "run")
-    first, second = model.report_data(), load(tmp_path / "run").report_data()
+    first, second = model.result_, load(tmp_path / "run").result_
     assert (first.n, first.n_fitted, first.sources) == (60, 60, {"id": "county"})
     for name in ("y_obs", "y_cal", "y_low", "y_high", "mu", "p_biased", "weights"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
@@ -379,7 +380,7 @@ def test_the_report_record_survives_saving(tmp_path):
 
 def test_large_tables_are_shown_by_a_sample(monkeypatch):
     monkeypatch.setattr(answers, "ROWS_SHOWN", 25)
-    data = found().report_data()
+    data = found().result_
     assert (data.n, data.n_fitted) == (25, 60)
     assert set(data.y_obs) <= set(table()["y"])
 

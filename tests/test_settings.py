@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 
 
 def test_defaults_are_those_of_the_contract():

@@ -73,7 +73,7 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
     assert found[sim.table.columns].equals(table.frame)
     assert found[wanted.columns].equals(wanted)  # to the last digit
     answer = read_answer(job.folder)
-    assert answer.sentence == sentence(model.report_data())
+    assert answer.sentence == sentence(model.result_)
     assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
     assert {"residual", "power"} <= {one.kind for one in answer.pictures}
     assert picture_of(answer, "../../etc/passwd").kind == "residual"

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import violations as bench_violations
 from benchmarks.broken_worlds import alarms, broken, latent_world, right, run_block
 from proxycal.errors import SettingsError
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.studies.bench import trials
 from proxycal.studies.sweep import Done
 

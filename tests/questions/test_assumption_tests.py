@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.questions.assumption_tests import (
     agreement_of_models,
     even_noise,

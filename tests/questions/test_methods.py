@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proxycal import ProxyCalibrator, Roles, simulate
-from proxycal.settings import PaperSettings
+from proxycal.methods.paper.settings import PaperSettings
 
 KINDS = ("null", "placebo", "drop-proxy", "leak", "seed")
 SMALL = PaperSettings(width=16, epochs=5, min_steps=60)

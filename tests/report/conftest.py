@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.report.data import (
     EnvironmentColumn,
     EstimateRow,

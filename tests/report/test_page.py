@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow, RefitRow, RefutationRow
 from proxycal.report.page import render
 

@@ -27,7 +27,7 @@ from proxycal.scale import calibrate as module
 from proxycal.scale import parts, sources
 from proxycal.scale.calibrate import calibrate_files
 from proxycal.scale.ledger import NAME
-from proxycal.settings import PaperSettings
+from proxycal.methods.paper.settings import PaperSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 from proxycal.studies.protocol import (
     Answer,
     assign,

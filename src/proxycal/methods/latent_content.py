@@ -59,7 +59,7 @@ def choose_content(
     inner, validation = hold_out(
         len(train), 1 / 9, seeds[1], None if data.cluster is None else data.cluster[train]
     )
-    config = ContentConfig(d_z=settings.paper.d_z, device=settings.paper.device)
+    config = ContentConfig(d_z=settings.section("paper").d_z, device=settings.section("paper").device)
     content = fit_content(
         data.P, data.E, data.weights, [train[inner]], [train[validation]], config, seeds[2], names=names
     )[0]

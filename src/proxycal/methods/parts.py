@@ -9,7 +9,7 @@ import numpy as np
 from proxycal.effect.match import Controls, Whitening, match_effect
 from proxycal.effect.uncertainty import normal_interval
 from proxycal.errors import TableError
-from proxycal.methods.registry import Estimate
+from proxycal.result import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

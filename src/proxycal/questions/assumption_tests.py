@@ -12,9 +12,9 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as t_distribution
 
-from proxycal.finding import Finding
 from proxycal.methods.checks.instruments import any_moved
 from proxycal.methods.checks.wald import meat, wald_p
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

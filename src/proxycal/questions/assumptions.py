@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from proxycal.methods.checks.instruments import moved_proxies
 from proxycal.methods.checks.outcome import direct_environment, gap_in_content, noise_shape
 from proxycal.methods.exact.findings import unclaimed
-from proxycal.methods.exact.fit import ExactFit, data_of
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
@@ -23,14 +21,14 @@ from proxycal.questions.assumption_tests import (
 )
 
 if TYPE_CHECKING:
-    from proxycal.finding import Finding
-    from proxycal.methods.registry import FittedMethod, Prediction
+    from proxycal.methods.registry import MethodFit
+    from proxycal.result import Finding, Prediction
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
 
 def further_findings(
-    fit: FittedMethod, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
+    fit: MethodFit, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
 ) -> list[Finding]:
     """Findings that take more work than a fit should; before: those already made."""
     y, made = outcome_of(arrays), fit.predict(arrays)
@@ -45,16 +43,16 @@ def further_findings(
             moved_proxies(arrays.P, arrays.E, *design),
             *design,
         ),
-        even_noise(_noise(y, made), arrays.E, arrays.weights, _models_noise(fit), arrays.cluster),
+        even_noise(_noise(y, made), arrays.E, arrays.weights, fit.details.models_noise, arrays.cluster),
         _direct(fit, y, made, arrays),
         noise_shape(
-            y - made.mu, made.p_biased, _bias(made), arrays.weights, _models_shape(fit), arrays.cluster
+            y - made.mu, made.p_biased, _bias(made), arrays.weights, fit.details.models_shape, arrays.cluster
         ),
         gap_in_content(made.mu, arrays.E, arrays.weights),
         leverage(y, arrays.P, arrays.E, made.p_biased, *design),
     ]
-    if isinstance(fit, ExactFit) and fit.verdict == "bias found" and fit.spec.frame.effect == "constant":
-        found.append(agreement_of_models(_models(arrays, settings), fit.estimate.se))
+    if fit.details.sizes and fit.verdict == "bias found":
+        found.append(agreement_of_models(fit.details.sizes, fit.estimate.se))
     if fit.verdict == "no bias found":
         found = [unclaimed(one) for one in found]
     return [*found, multiplicity([*before, *found])]
@@ -71,7 +69,7 @@ def _bias(made: Prediction) -> np.ndarray:
     return made.shift / made.p_biased.clip(1e-12)
 
 
-def _direct(fit: FittedMethod, y: np.ndarray, made: Prediction, arrays: Arrays) -> Finding:
+def _direct(fit: MethodFit, y: np.ndarray, made: Prediction, arrays: Arrays) -> Finding:
     """Where no bias was claimed, what was reported is taken as it is."""
     claimed = fit.verdict == "bias found"
     return direct_environment(
@@ -82,17 +80,9 @@ def _direct(fit: FittedMethod, y: np.ndarray, made: Prediction, arrays: Arrays) 
         fit.estimate.alpha if claimed else 0.0,
         fit.estimate.se if claimed else 0.0,
         arrays.weights,
-        isinstance(fit, ExactFit),
+        fit.details.models_direct,
         arrays.cluster,
     )
-
-
-def _models_shape(fit: FittedMethod) -> bool:
-    return isinstance(fit, ExactFit) and fit.spec.shape.J > 1
-
-
-def _models_noise(fit: FittedMethod) -> bool:
-    return _models_shape(fit) or (isinstance(fit, ExactFit) and fit.spec.shape.scale == "environment")
 
 
 def _own_bias(arrays: Arrays, settings: Settings) -> np.ndarray:
@@ -112,14 +102,3 @@ def _own_bias(arrays: Arrays, settings: Settings) -> np.ndarray:
         if gains[k] > 0.0:
             gains[k] = fit_exact(one, seed=settings.random_state).gain
     return gains
-
-
-def _models(arrays: Arrays, settings: Settings) -> list[tuple[float, float]]:
-    """(BIC, alpha) of every model with a bias of one size in the race, run once more."""
-    sign = 1.0 if settings.direction == "over" else -1.0
-    found = fit_exact(data_of(replace(arrays, truth=None), sign), settings.effect, seed=settings.random_state)
-    return [
-        (runner.bic, abs(float(runner.entrant.params.a[0, 0])) * runner.frame.scale)
-        for runner in found.runners
-        if runner.entrant.shape.claims_bias and runner.frame.effect == "constant"
-    ]

@@ -67,7 +67,7 @@ def _trials(asked: Fitted, sizes: list[float], repetitions: int) -> tuple[list[T
     """
     arrays = replace(asked.arrays, truth=None)
     y = outcome_of(arrays)
-    sign = 1.0 if asked.settings.direction == "over" else -1.0
+    sign = asked.settings.sign
     made = asked.fit.predict(arrays)
     # Without a finding, what was reported stands.
     shift = sign * asked.fit.estimate.alpha if asked.fit.verdict == "bias found" else 0.0

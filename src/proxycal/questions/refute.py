@@ -13,7 +13,7 @@ import pandas as pd
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, SettingsError, TableError
 from proxycal.methods.parts import outcome_of
-from proxycal.methods.training import take
+from proxycal.table.training import take
 from proxycal.questions.answers import Refutation
 from proxycal.questions.null import fit_null
 from proxycal.questions.refute_reading import (
@@ -33,7 +33,7 @@ from proxycal.questions.refute_reading import (
 )
 
 if TYPE_CHECKING:
-    from proxycal.methods.registry import FittedMethod, Method
+    from proxycal.methods.registry import MethodFit, Method
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -62,13 +62,13 @@ class Fitted:
     arrays: Arrays
     settings: Settings
     method: Method
-    fit: FittedMethod
+    fit: MethodFit
 
     @classmethod
-    def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: FittedMethod, n: int) -> Fitted:
+    def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: MethodFit, n: int) -> Fitted:
         """Where only a part of the n fitted rows was kept, the comparison is with a fit of that part."""
         return cls(
-            arrays, settings, method, fit if arrays.n == n else method.fit_function()(arrays, settings)
+            arrays, settings, method, fit if arrays.n == n else method.fit(arrays, settings)
         )
 
     @property
@@ -113,14 +113,14 @@ def run(trials: list[Trial], jobs: int, progress: Progress | None = None) -> lis
 
 def _refit(trial: Trial) -> Refit:
     try:
-        return _summary(trial.change, trial.share, trial.method.fit_function()(trial.arrays, trial.settings))
+        return _summary(trial.change, trial.share, trial.method.fit(trial.arrays, trial.settings))
     except ProxycalError as error:
         # A part of the rows may be too poor to fit at all; that is an answer, and the table shows it.
         empty = (math.nan,) * 6
         return Refit(trial.change, trial.share, *empty, "not identified", str(error))
 
 
-def _summary(change: str, share: float, fit: FittedMethod) -> Refit:
+def _summary(change: str, share: float, fit: MethodFit) -> Refit:
     races = [one.value for one in fit.findings if one.topic == "race" and one.value is not None]
     gain = races[0] if races else math.nan
     one = fit.estimate
@@ -175,7 +175,7 @@ def _leak(asked: Fitted, repetitions: int) -> list[Trial]:
     p_biased = asked.fit.predict(arrays).p_biased
     rng = _streams(asked, 1)[0]
     a = (rng.random(arrays.n) < p_biased).astype(float)
-    sign = 1.0 if asked.settings.direction == "over" else -1.0
+    sign = asked.settings.sign
     y = outcome_of(arrays) - sign * alpha * a
     size = alpha / float(y.std())
     strength = np.abs([np.corrcoef(column, y)[0, 1] if column.std() > 0 else 0.0 for column in arrays.P.T])

@@ -19,7 +19,8 @@ from proxycal.methods.paper.fit import PaperFit, _bias_config, content_config, f
 from proxycal.methods.paper.score_config import BiasVaeConfig
 from proxycal.methods.parts import hold_out
 from proxycal.methods.registry import Estimate
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 from proxycal.store import RUN_FILES
 from proxycal.table.encode import Encoder
 

@@ -17,7 +17,7 @@ from proxycal.errors import SettingsError, TableError, UnavailableError
 from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.paper.in_pieces import fit_content_pieces
 from proxycal.scale.pieces import FramePieces, file_pieces, partition_pieces
-from proxycal.settings import PaperSettings
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.table.encode import Encoder
 
 dask_frame = pytest.importorskip("dask.dataframe")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.methods.checks.instruments import direct_p
 from proxycal.methods.checks.wald import solve
 

@@ -7,7 +7,7 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +17,16 @@ from scipy.stats import f as f_distribution
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart
-from proxycal.methods.registry import Estimate
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.result import Estimate, number, plain
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
     from proxycal.mixture.candidates import ExactBias, Runner
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
+    from proxycal.result import Verdict
 
 # Below this share of the outcome's remaining variance the proxies say nothing about its content.
 IRRELEVANT = 0.01
@@ -91,26 +92,16 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""
-        values = {name: _plain(value) for name, value in asdict(self).items()}
-        return values | {name: getattr(self, name).to_dict() for name in ("exact", "moments", "match")}
+        values: dict[str, Any] = plain(self)
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
         """The reverse of `to_dict`."""
-        plain: dict[str, Any] = {k: _number(value) for k, value in values.items()}
-        plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
-        return cls(**plain)
-
-
-def _plain(value: Any) -> Any:
-    """JSON has neither NaN nor infinity: None and "inf" stand for them."""
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else "inf"
-
-
-def _number(value: Any) -> Any:
-    return math.nan if value is None else math.inf if value == "inf" else value
+        kept = dict(values)
+        kept |= {item.name: number(values[item.name]) for item in fields(cls) if item.type == "float"}
+        kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
+        return cls(**kept)
 
 
 def collect(
@@ -290,7 +281,7 @@ def hides_bias(evidence: Evidence) -> str:
     return "direct" if evidence.direct_p < SURPRISING else ""
 
 
-def verdict(evidence: Evidence) -> str:
+def verdict(evidence: Evidence) -> Verdict:
     """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
     if math.isnan(evidence.gain):

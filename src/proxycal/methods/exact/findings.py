@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import (
     IRRELEVANT,
