@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import math
-import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from proxycal.report.shell import role_options, shell
 
+if TYPE_CHECKING:
     from proxycal.questions.answers import Refutation
     from proxycal.result import EnvironmentColumn, Fit, GateTerm
 
@@ -220,25 +217,16 @@ def cite(fit: Fit) -> str:
     )
 
 
-def listed(names: Sequence[str]) -> str:
-    """Column names as one option value; a name that holds a comma or a quote is quoted.
-
-    >>> listed(["a", "loss, total"])
-    'a,"loss, total"'
-    """
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
-
-
 def reproduce(fit: Fit) -> str:
     """The command that makes this run again from the same table."""
-    parts = ["proxycal", "fit", "TABLE", "--outcome", fit.roles.outcome]
-    parts += ["--proxies", listed(fit.roles.proxies)]
-    parts += ["--environment", listed(fit.roles.environment)]
-    for role, name in sources(fit).items():
-        parts += [f"--{role}", name]
-    parts += ["--direction", fit.settings.direction, "--method", fit.settings.method, "--level", f"{fit.settings.level:g}"]
-    parts += ["--effect", fit.settings.effect, "--missing", fit.settings.missing]
-    parts += ["--seed", str(fit.settings.random_state), "--out", "RUN"]
-    return " ".join(shlex.quote(part) for part in parts)
+    asked = fit.settings
+    options = role_options(fit.roles) | {
+        "--direction": asked.direction,
+        "--method": asked.method,
+        "--level": f"{asked.level:g}",
+        "--effect": asked.effect,
+        "--missing": asked.missing,
+        "--seed": str(asked.random_state),
+        "--out": "RUN",
+    }
+    return shell("proxycal", "fit", "TABLE", *(part for option in options.items() for part in option))

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
 from proxycal.settings import Settings
 from proxycal.studies import baselines
-from proxycal.studies.bench import code_digest
+from proxycal.studies.pages import code_digest
 from proxycal.studies.protocol import (
     N_FOLDS,
     Answer,
@@ -55,8 +56,9 @@ QUICK_FOLDS = 3
 NETWORK: dict[str, Any] = {}
 # Published settings of real data: 100 epochs instead of 50.
 REAL_EPOCHS = 100
-_CODE_HERE = tuple(
-    f"experiments/{name}.py" for name in ("studies", "protocol", "metrics", "baselines", "tedvae")
+_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("studies", "protocol", "metrics", "baselines", "tedvae")
 )
 
 
@@ -121,8 +123,7 @@ def _known(methods: Sequence[str]) -> list[str]:
     unknown = [name for name in methods if name not in METHODS]
     if unknown or not methods:
         raise SettingsError(
-            f"method {unknown[0] if unknown else ''!r} is not part of the studies: use some of "
-            f"{', '.join(METHODS)}"
+            f"method {unknown[0] if unknown else ''!r} is not known: use one or more of {', '.join(METHODS)}"
         )
     return [name for name in METHODS if name in methods]
 
@@ -135,16 +136,16 @@ def config(study: Study) -> dict[str, Any]:
         "study": study.name,
         "quick": study.quick,
         "cells": hashlib.sha256(listed.encode()).hexdigest()[:12],
-        "code": code_digest(_CODE_HERE),
+        "code": code_digest(*_SOURCES),
         **{name: metadata.version(name) for name in libraries},
     }
 
 
 def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The work of one cell: a row per fold and metric."""
-    made = draw(settings)
-    truth = truth_of(made, float(settings["alpha"]))
-    folds = make_folds(made, int(settings["folds"]), int(settings["seed"]))
+    sim = draw(settings)
+    truth = truth_of(sim, float(settings["alpha"]))
+    folds = make_folds(sim, int(settings["folds"]), int(settings["seed"]))
     answers = ask(settings, folds, truth)
     return [
         {"fold": f, "metric": metric, "value": value}
@@ -205,10 +206,10 @@ def _network(settings: Mapping[str, Any]) -> dict[str, Any]:
 def long_form(done: Iterable[Done]) -> pd.DataFrame:
     """A row per cell, fold, method and metric; a cell that failed is one row with its error."""
     rows: list[dict[str, Any]] = []
-    for one in done:
-        kept = {key: value for key, value in one.settings.items() if key not in ("folds", "folder")}
-        found = one.rows if one.error is None else [{"fold": -1, "metric": "error", "value": None}]
-        rows += [{"cell": one.key, **kept, **row, "error": one.error or ""} for row in found]
+    for cell in done:
+        kept = {key: value for key, value in cell.settings.items() if key not in ("folds", "folder")}
+        values = cell.rows if cell.error is None else [{"fold": -1, "metric": "error", "value": None}]
+        rows += [{"cell": cell.key, **kept, **row, "error": cell.error or ""} for row in values]
     frame = pd.DataFrame(rows)
     frame["value"] = frame["value"].astype(float)
     return frame
