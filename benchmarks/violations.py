@@ -17,7 +17,7 @@ from proxycal.testing.violations import VIOLATIONS, draw_violation
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
 
 FIRES, FALSE = 0.9, 0.1
 FIRST_SEED = 4_000_000

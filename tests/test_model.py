@@ -28,12 +28,11 @@ from proxycal.errors import (
     TableError,
     UnavailableError,
 )
-from proxycal.result import Finding
 from proxycal.methods import registry as fit_module
-from proxycal.methods.registry import Effects, Estimate, Method, Prediction
-from proxycal.model import NotFittedError, ProxyCalibrator
-from proxycal.model import load
 from proxycal.methods.paper.settings import PaperSettings
+from proxycal.methods.registry import Effects, Estimate, Method, Prediction
+from proxycal.model import NotFittedError, ProxyCalibrator, load
+from proxycal.result import Finding
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 

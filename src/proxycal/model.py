@@ -1,6 +1,6 @@
 """ProxyCalibrator: the object a user holds. It takes a table through the rooms and computes nothing itself.
 
-    table --Encoder--> arrays --method--> MethodFit --effect--> rows --> Fit (result_) --> report, run folder
+table --Encoder--> arrays --method--> MethodFit --effect--> rows --> Fit (result_) --> report, run folder
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class ProxyCalibrator(BaseEstimator):
     >>> error = model.calibrate(sim.table)["y_cal"] - sim.truth["y_true"]
     >>> round(float(error.abs().mean()), 1)
     0.1
+
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class ProxyCalibrator(BaseEstimator):
             The table, with a column for every role.
         y : ignored
             For scikit-learn's pipelines; the outcome is a column of X.
+
         """
         settings = self._settings()
         pieces = pieces_of(X, self.roles, settings)
@@ -177,6 +179,7 @@ class ProxyCalibrator(BaseEstimator):
             The files. Up to 200,000 rows, and for a single CSV, this is `fit` of the whole table.
         jobs, engine, scheduler
             Who reads and adds up, as in `calibrate_files`; the answer does not depend on it.
+
         """
         self._settings()  # what is not allowed is named before the files are read
         with opened(tables, self.roles, jobs, engine, scheduler) as table:
@@ -334,6 +337,7 @@ class ProxyCalibrator(BaseEstimator):
         Refutation
             A table of the refits, what they mean, and whether the fit survived (`ok`); `report` and `save`
             keep it.
+
         """
         from proxycal.questions.refute import refute
 
@@ -354,6 +358,7 @@ class ProxyCalibrator(BaseEstimator):
             Sizes in sds of the bias-free outcome; no bias at all is always tried too.
         repetitions, progress
             As in `refute`.
+
         """
         from proxycal.questions.power import power
 
@@ -449,6 +454,7 @@ def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
     ...     model.save(f"{folder}/run")
     ...     proxycal.load(f"{folder}/run").alpha_ == model.alpha_
     True
+
     """
     fit = load_fit(folder)
     model = ProxyCalibrator.from_settings(fit.roles, fit.settings)

@@ -69,6 +69,7 @@ class Finding:
     --------
     >>> Finding("Enough rows?", "n = 12", "Too few to fit anything.", "Collect 30 or more.", ok=False).ok
     False
+
     """
 
     question: str
@@ -102,6 +103,7 @@ class Estimate:
     --------
     >>> Estimate("match", alpha=2.0, se=0.1, low=1.8, high=2.2).excludes_zero
     True
+
     """
 
     name: str
@@ -309,6 +311,7 @@ class Fit:
     >>> fit = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).result_
     >>> fit.n, fit.verdict
     (400, 'bias found')
+
     """
 
     estimate: Estimate

@@ -106,6 +106,7 @@ class Settings:
     Traceback (most recent call last):
       ...
     proxycal.errors.SettingsError: direction = 'sideways' is not known; use one of: "over", "under"
+
     """
 
     method: str = field(default="exact", metadata={"allowed": METHODS})
@@ -125,7 +126,9 @@ class Settings:
         for name, value in self.sections.items():
             if not isinstance(value, kinds[name]):
                 raise SettingsError(f"{name} must be a {kinds[name].__name__}, not {value!r}")
-        whole_set = {name: self.sections[name] if name in self.sections else kind() for name, kind in kinds.items()}
+        whole_set = {
+            name: self.sections[name] if name in self.sections else kind() for name, kind in kinds.items()
+        }
         object.__setattr__(self, "sections", whole_set)
 
     @property

@@ -14,10 +14,10 @@ from proxycal.app.reproduce import Source, python_script, shell_commands
 from proxycal.app.request import Request
 from proxycal.app.tables import excel_to_csv
 from proxycal.cli import main
-from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 from proxycal.files import read_table
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
+from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 
 HOSTILE = 'it\'s "$(touch owned)", `b`; \\'
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from proxycal.studies.bench import blocks, code_digest, config, figures, markdown, paper_table, trials
 
 from benchmarks import accuracy as bench_accuracy
 from benchmarks import coverage as bench_coverage
 from benchmarks import null as bench_null
 from proxycal.cli import main
-from proxycal.studies.bench import blocks, code_digest, config, figures, markdown, paper_table, trials
 from proxycal.studies.sweep import Done
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.broken_worlds import alarms, broken, latent_world, right, run_block
+from proxycal.studies.bench import trials
 
 from benchmarks import violations as bench_violations
-from benchmarks.broken_worlds import alarms, broken, latent_world, right, run_block
 from proxycal.errors import SettingsError
 from proxycal.result import Finding
-from proxycal.studies.bench import trials
 from proxycal.studies.sweep import Done
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-
 from proxycal.cli.demonstration import Comparison, biased_jobs, compare, lines
+
 from proxycal.table.roles import Roles
 from proxycal.testing.simulation import Simulation
 

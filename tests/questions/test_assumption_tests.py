@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from proxycal.result import Finding
 from proxycal.questions.assumption_tests import (
     agreement_of_models,
     even_noise,
@@ -16,6 +15,7 @@ from proxycal.questions.assumption_tests import (
     row_influence,
     slope_test,
 )
+from proxycal.result import Finding
 
 
 def world(n: int = 600, seed: int = 0):

@@ -10,12 +10,11 @@ import pytest
 
 import proxycal
 from proxycal.errors import SettingsError, TableError
-from proxycal.table.training import keep, take, training_from, training_state
-from proxycal.model import NotFittedError, ProxyCalibrator
+from proxycal.model import NotFittedError, ProxyCalibrator, load
 from proxycal.questions import refute
 from proxycal.questions.null import fit_null
-from proxycal.model import load
 from proxycal.settings import Settings
+from proxycal.table.training import keep, take, training_from, training_state
 from proxycal.testing.worlds import draw_world
 
 

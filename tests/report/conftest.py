@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
-
-from proxycal.result import Finding
 from proxycal.report.data import (
     EnvironmentColumn,
     EstimateRow,
@@ -20,6 +17,9 @@ from proxycal.report.data import (
     RefutationRow,
     ReportData,
 )
+from scipy.special import ndtr
+
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable

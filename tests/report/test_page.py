@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-
-from proxycal.result import Finding
 from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow, RefitRow, RefutationRow
+
 from proxycal.report.page import render
+from proxycal.result import Finding
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 

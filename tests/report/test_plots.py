@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from proxycal.report.data import EnvironmentColumn, EstimateRow
 from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
-from proxycal.report.data import EnvironmentColumn, EstimateRow
 from proxycal.report.summary import shares
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from proxycal.report.data import EnvironmentColumn, EstimateRow
 
 from proxycal.cli.request import column_names
-from proxycal.report.data import EnvironmentColumn, EstimateRow
 from proxycal.report.summary import MAX_LEVELS, number, percent, reproduce, sentence, shares, spread
 
 MATCH = EstimateRow("match", 2.0, 0.25, 1.5, 2.5)

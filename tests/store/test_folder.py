@@ -20,9 +20,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proxycal.store import folder as store
 from proxycal.errors import StoreError
 from proxycal.files import atomic_file, read_table, write_table, write_text
+from proxycal.store import folder as store
 from proxycal.store.folder import Run, load_run, save_run
 
 

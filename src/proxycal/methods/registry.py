@@ -90,6 +90,7 @@ class Method:
         Seconds that every run costs, and what a thousand rows of ten columns add.
     allows : tuple of str, default ()
         Topics of findings about a table that its models allow for, and so are not reported.
+
     """
 
     name: str

@@ -13,7 +13,6 @@ import pandas as pd
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, SettingsError, TableError
 from proxycal.methods.parts import outcome_of
-from proxycal.table.training import take
 from proxycal.questions.answers import Refutation
 from proxycal.questions.null import fit_null
 from proxycal.questions.refute_reading import (
@@ -31,9 +30,10 @@ from proxycal.questions.refute_reading import (
     read_seed,
     shuffled,
 )
+from proxycal.table.training import take
 
 if TYPE_CHECKING:
-    from proxycal.methods.registry import MethodFit, Method
+    from proxycal.methods.registry import Method, MethodFit
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -67,9 +67,7 @@ class Fitted:
     @classmethod
     def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: MethodFit, n: int) -> Fitted:
         """Where only a part of the n fitted rows was kept, the comparison is with a fit of that part."""
-        return cls(
-            arrays, settings, method, fit if arrays.n == n else method.fit(arrays, settings)
-        )
+        return cls(arrays, settings, method, fit if arrays.n == n else method.fit(arrays, settings))
 
     @property
     def base(self) -> Refit:

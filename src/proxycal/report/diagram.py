@@ -77,7 +77,9 @@ def diagram(fit: Fit) -> Diagram:
     content = _box("hidden", _LEFT, y, 210, "Content", "hidden: what is really so")
     bias = _box("bias", _RIGHT, y, 210, "Reporting bias", "hidden: some rows have it")
     y = content.bottom + _GAP + 8
-    proxies = _box("seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(fit.roles.proxies, _NARROW))
+    proxies = _box(
+        "seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(fit.roles.proxies, _NARROW)
+    )
     outcome = _box("seen", _RIGHT, y, 210, "Outcome", "as reported", _some((fit.roles.outcome,), _NARROW))
     sign = "+" if fit.settings.direction == "over" else "−"
     return Diagram(

@@ -43,7 +43,9 @@ def pictures_of(fit: Fit) -> list[Picture]:
     known = ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
     level = f"{fit.settings.level * 100:g}%"
     details = fit.method_fit.details
-    curve = "" if details.curve is None else " The line is the fitted mixture; the dashed one its unbiased part."
+    curve = (
+        "" if details.curve is None else " The line is the fitted mixture; the dashed one its unbiased part."
+    )
     some = f" Shown: the {plots.MAX_COLUMNS} columns in which it moves most; the table has all."
     found = [
         Picture(

@@ -91,7 +91,9 @@ def content(fit: Fit, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
     ax = styled(ax, height=3.6)
     _cloud(ax, fit, fit.rows.predicted.mu, fit.rows.y_obs)
-    label(ax, f"content prediction of {short(fit.roles.outcome)} (mu)", f"{short(fit.roles.outcome)}, reported")
+    label(
+        ax, f"content prediction of {short(fit.roles.outcome)} (mu)", f"{short(fit.roles.outcome)}, reported"
+    )
     return ax
 
 

@@ -169,7 +169,11 @@ def gate_label(row: GateTerm) -> str:
 
 def sources(fit: Fit) -> dict[str, str]:
     """The columns of the further roles that were set, by role."""
-    return {role: name for role, name in fit.roles.to_dict().items() if isinstance(name, str) and role != "outcome"}
+    return {
+        role: name
+        for role, name in fit.roles.to_dict().items()
+        if isinstance(name, str) and role != "outcome"
+    }
 
 
 def options(fit: Fit) -> dict[str, str]:

@@ -163,9 +163,7 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept)
 
 
-def _encoded(
-    encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame
-) -> R | None:
+def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:
     """What the function makes of the rows of a piece; None where no row of it is used."""
     if not has_rows(frame, encoder):
         return None

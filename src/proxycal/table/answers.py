@@ -57,6 +57,7 @@ def describe(
     allowed : topics of findings that the method's models allow for. named : the frame whose index names the
     rows, where that is another.
     """
+    assert arrays.y is not None  # a fit has its outcome
     table = to_pandas(frame)
     kept = np.flatnonzero(arrays.kept)
     shown = np.arange(len(kept))
@@ -65,7 +66,7 @@ def describe(
     labels = row_labels(table if named is None else named, encoder.roles)
     return Described(
         labels=labels[arrays.kept],
-        y_obs=outcome_of(arrays)[shown],
+        y_obs=arrays.y[shown],
         shown=shown,
         environment=_environment(table.iloc[kept[shown]], encoder.roles),
         findings=tuple(_findings(table, encoder, allowed)),
@@ -161,9 +162,7 @@ def _findings(table: pd.DataFrame, encoder: Encoder, allowed: Collection[str]) -
     goes first.
     """
     troubled = [
-        finding
-        for finding in audit(table, encoder.roles)
-        if not finding.ok and finding.topic not in allowed
+        finding for finding in audit(table, encoder.roles) if not finding.ok and finding.topic not in allowed
     ]
     if encoder.rows_seen > len(table):
         over_all = {finding.topic for finding in encoder.findings}

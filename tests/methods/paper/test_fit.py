@@ -17,9 +17,9 @@ from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.paper.findings import Evidence, findings, verdict
 from proxycal.methods.paper.fit import PaperFit, _bias_config, content_config, fit_paper
 from proxycal.methods.paper.score_config import BiasVaeConfig
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.parts import hold_out
 from proxycal.methods.registry import Estimate
-from proxycal.methods.paper.settings import PaperSettings
 from proxycal.settings import Settings
 from proxycal.store import RUN_FILES
 from proxycal.table.encode import Encoder

@@ -16,8 +16,8 @@ from proxycal import ProxyCalibrator, Roles, load, simulate
 from proxycal.errors import SettingsError, TableError, UnavailableError
 from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.paper.in_pieces import fit_content_pieces
-from proxycal.scale.pieces import FramePieces, file_pieces, partition_pieces
 from proxycal.methods.paper.settings import PaperSettings
+from proxycal.scale.pieces import FramePieces, file_pieces, partition_pieces
 from proxycal.table.encode import Encoder
 
 dask_frame = pytest.importorskip("dask.dataframe")

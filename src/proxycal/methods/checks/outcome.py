@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from proxycal.result import Finding
 from proxycal.methods.checks.instruments import direct_p
 from proxycal.methods.checks.wald import solve
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

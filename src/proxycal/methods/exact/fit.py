@@ -1,6 +1,6 @@
 """The exact method, end to end: the comparison of mixtures, matching and moments beside it, a verdict.
 
-    (y, P, E) -> mixture/compare -> alpha, P(A=1)    who is biased -> effect/match    and methods/moments
+(y, P, E) -> mixture/compare -> alpha, P(A=1)    who is biased -> effect/match    and methods/moments
 """
 
 from __future__ import annotations

@@ -108,9 +108,7 @@ class MomentsMethod:
         alpha = self.moments.alpha if math.isfinite(self.moments.alpha) else 0.0
         se = self.moments.se if math.isfinite(self.moments.se) else 0.0
         mu = content[:, 0] + self.centre
-        return calibrate_turned(
-            self.sign, y, p_biased, alpha, se, self.level, mu=mu, z=content, a=p_biased
-        )
+        return calibrate_turned(self.sign, y, p_biased, alpha, se, self.level, mu=mu, z=content, a=p_biased)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in content."""
@@ -152,9 +150,7 @@ class MomentsMethod:
         """The reverse of `state`."""
         content = unpack(tensors, "content")
         numbers = {
-            name: number(value)
-            for name, value in values.items()
-            if name not in ("moments", "match", "k")
+            name: number(value) for name, value in values.items() if name not in ("moments", "match", "k")
         }
         kept = None if "k" not in values else controls_from(unpack(tensors, "controls"), int(values["k"]))
         return cls(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,8 @@ class Evidence:
         first, second = values["best_epochs"]
         content, bias = values["stopped"]
         rest: dict[str, Any] = {
-            name: number(values[name]) for name in ("kl", "score_share", "bic_gain", "first_stage_f", "recall")
+            name: number(values[name])
+            for name in ("kl", "score_share", "bic_gain", "first_stage_f", "recall")
         }
         rest |= {"best_epochs": (int(first), int(second)), "stopped": (str(content), str(bias))}
         return cls(**values | rest)

@@ -63,9 +63,7 @@ def fit_content_pieces(
             )
         train, held_out = _split(n, validation, seeds[0])
         dims = len(proxies), len(environment)
-        return fit_content_file(
-            path, dims, train, held_out, config, seeds[1], names=[*proxies, *environment]
-        )
+        return fit_content_file(path, dims, train, held_out, config, seeds[1], names=[*proxies, *environment])
 
 
 def _rows(arrays: Arrays) -> np.ndarray:
