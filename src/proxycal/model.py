@@ -25,7 +25,6 @@ from proxycal.table.answers import describe, effect_columns, estimates_frame, ga
 from proxycal.table.audit import audit
 from proxycal.table.encode import Encoder
 from proxycal.table.roles import Roles
-from proxycal.table.training import keep
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class ProxyCalibrator(BaseEstimator):
         """
         names = [name for name in cls._get_param_names() if name not in ("roles", "paper")]
         chosen = {name: getattr(settings, name) for name in names}
-        return cls(roles, paper=settings.section("paper"), **chosen)
+        return cls(roles, paper=settings.sections["paper"], **chosen)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
@@ -220,7 +219,7 @@ class ProxyCalibrator(BaseEstimator):
             method_fit=fitted,
             rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
             labels=about.labels,
-            training=keep(arrays, settings.random_state),
+            training=about.training,
         )
         return self
 

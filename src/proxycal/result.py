@@ -135,10 +135,6 @@ class Estimate:
         return cls(name=str(values["name"]), note=str(values["note"]), **numbers)
 
 
-def _output(meaning: str, unit: str) -> Any:
-    return field(metadata={"meaning": meaning, "unit": unit})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """A fit's answer for n rows. The fields with a meaning and a unit are the output columns, each (n,).
@@ -146,18 +142,32 @@ class Prediction:
     z, a : what `latents` shows. Content (n, d), and the bias score (n,), higher for the biased.
     """
 
-    y_cal: np.ndarray = _output("calibrated outcome: y_obs - shift", "outcome")
-    y_cal_low: np.ndarray = _output("lower end of its pointwise interval", "outcome")
-    y_cal_high: np.ndarray = _output("upper end of its pointwise interval", "outcome")
-    p_biased: np.ndarray = _output("probability that the row is biased, given the data", "probability")
-    shift: np.ndarray = _output("signed size of what calibration takes off", "outcome")
-    mu: np.ndarray = _output("expected report without a bias, E[y_obs | do(A=0), E, Z]", "outcome")
+    y_cal: np.ndarray = field(metadata={"meaning": "calibrated outcome: y_obs - shift", "unit": "outcome"})
+    y_cal_low: np.ndarray = field(
+        metadata={"meaning": "lower end of its pointwise interval", "unit": "outcome"}
+    )
+    y_cal_high: np.ndarray = field(
+        metadata={"meaning": "upper end of its pointwise interval", "unit": "outcome"}
+    )
+    p_biased: np.ndarray = field(
+        metadata={"meaning": "probability that the row is biased, given the data", "unit": "probability"}
+    )
+    shift: np.ndarray = field(
+        metadata={"meaning": "signed size of what calibration takes off", "unit": "outcome"}
+    )
+    mu: np.ndarray = field(
+        metadata={"meaning": "expected report without a bias, E[y_obs | do(A=0), E, Z]", "unit": "outcome"}
+    )
     z: np.ndarray
     a: np.ndarray
 
     def outputs(self) -> dict[str, np.ndarray]:
         """The output columns by name."""
         return {column.name: getattr(self, column.name) for column in OUTPUT_COLUMNS}
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """All of it by column name."""
+        return self.outputs() | self.latents()
 
     def latents(self) -> dict[str, np.ndarray]:
         """Content z_1 .. z_d and the bias score a, by name."""

@@ -82,9 +82,9 @@ def result(model: ProxyCalibrator) -> dict[str, Any]:
 
 def show(model: ProxyCalibrator) -> None:
     """Print the verdict, the estimate, the estimators and the findings to look at."""
-    from proxycal.report.terminal import output, show_result
+    from proxycal.report.terminal import show_result
 
-    show_result(output(), model.result_)
+    show_result(model.result_)
 
 
 def say(*lines: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from proxycal.model import ProxyCalibrator
+    from proxycal.model import Kind, ProxyCalibrator
     from proxycal.questions.answers import Power
 
 Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
@@ -39,7 +39,7 @@ def refute(
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with console.progress_bar(f"refits ({kind})", quiet) as progress:
-        answer = model.refute(kind, repetitions, progress)
+        answer = model.refute(cast("Kind", kind), repetitions, progress)
     keep(run, model)
     if json_output:
         console.print_json(answer.to_dict())

@@ -62,7 +62,17 @@ def calibrate(
     >>> done.low.round(2).tolist(), done.high.round(2).tolist()
     ([5.0, 2.84, 2.8], [5.0, 5.0, 3.2])
     """
-    sign = sign_of(direction)
+    return _calibrated(y_obs, p_biased, alpha, se_alpha, sign_of(direction), level)
+
+
+def _calibrated(
+    y_obs: np.ndarray,
+    p_biased: np.ndarray,
+    alpha: float | np.ndarray,
+    se_alpha: float | np.ndarray,
+    sign: float,
+    level: float,
+) -> Calibrated:
     if not 0.0 < level < 1.0:
         raise SettingsError(f"level={level!r}: use a number between 0 and 1, such as 0.95.")
     y = np.asarray(y_obs, dtype=float)
@@ -98,7 +108,7 @@ def calibrate_turned(
 
     y, p_biased, size, se : as in `calibrate`. mu : (n,), turned like y. z, a : kept as they are.
     """
-    done = calibrate(y, p_biased, size, se, "over", level)
+    done = _calibrated(y, p_biased, size, se, 1.0, level)
     low, high = (done.low, done.high) if sign > 0 else (-done.high, -done.low)
     return Prediction(
         y_cal=sign * done.y_cal,
@@ -117,27 +127,27 @@ def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -
 
     Without a finding, what was reported stands.
     """
-    if rows is not None:
-        arrays = arrays.take(rows)
     assert arrays.y is not None  # calibration asks for it
-    predicted = _in_blocks(fitted, arrays)
+    predicted = _in_blocks(fitted, arrays, rows)
     if fitted.verdict == "bias found":
         return predicted
     # Data that were right must not be made worse.
-    y = arrays.y
+    y = arrays.y if rows is None else arrays.y[rows]
     return replace(predicted, y_cal=y, y_cal_low=y, y_cal_high=y, shift=np.zeros_like(y))
 
 
-def _in_blocks(fitted: MethodFit, arrays: Arrays) -> Prediction:
+def _in_blocks(fitted: MethodFit, arrays: Arrays, chosen: np.ndarray | None) -> Prediction:
     """The fit's answer, as many rows at a time whatever the table.
 
     The last digit of a product of matrices depends on their shapes. So every block has the same shape, the
     last one filled up with a row that is thrown away, and the answer for a row is the same in a whole table
     and in a piece of it. Memory stays that of one block, beside the answers.
     """
-    first = np.unique(np.flatnonzero(arrays.kept) // BLOCK, return_index=True)[1]
+    places = np.flatnonzero(arrays.kept) if chosen is None else np.arange(len(chosen))
+    chosen = np.arange(len(places)) if chosen is None else chosen
+    first = np.unique(places // BLOCK, return_index=True)[1]
     blocks = []
-    for rows in np.split(np.arange(len(arrays.P)), first[1:]):
+    for rows in np.split(chosen, first[1:]):
         full = np.append(rows, np.full(BLOCK - len(rows), rows[-1]))
         block = fitted.predict(arrays.take(full))
         blocks.append({part.name: getattr(block, part.name)[: len(rows)] for part in fields(block)})

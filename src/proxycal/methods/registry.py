@@ -59,11 +59,11 @@ class MethodFit(Protocol):
         """Local effects for rows encoded like the fitted ones."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything needed to rebuild the fit exactly: plain JSON values, and arrays."""
+        """Everything needed to rebuild the fit exactly: values for `result.plain`, and arrays."""
 
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """The reverse of `state`."""
+        """The reverse of `state`, from what JSON keeps of its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -204,7 +204,7 @@ def gate(fit: Fit, ax: Axes | None = None) -> Axes:
 
 def power(fit: Fit, ax: Axes | None = None) -> Axes:
     """The chance of finding a bias, by its size, where that was asked."""
-    asked = fit.questions.get("power")
+    asked: Any = fit.questions.get("power")
     if asked is None:
         raise SettingsError("the power was not asked of this fit: call power() or `proxycal power RUN` first")
     return asked.plot(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -169,18 +169,16 @@ def gate_label(row: GateTerm) -> str:
 
 def sources(fit: Fit) -> dict[str, str]:
     """The columns of the further roles that were set, by role."""
-    return {
-        role: name
-        for role, name in fit.roles.to_dict().items()
-        if isinstance(name, str) and role != "outcome"
-    }
+    columns = {field.name: getattr(fit.roles, field.name) for field in fields(fit.roles)}
+    return {role: name for role, name in columns.items() if isinstance(name, str) and role != "outcome"}
 
 
 def options(fit: Fit) -> dict[str, str]:
     """What the run was asked beside its roles, as option -> value."""
     asked = {"effect": fit.settings.effect, "missing": fit.settings.missing}
-    own = fit.settings.to_dict().get(fit.settings.method, {})
-    return asked | {f"{fit.settings.method}.{name}": str(value) for name, value in own.items()}
+    own = fit.settings.sections.get(fit.settings.method)
+    named = {} if own is None else asdict(own)
+    return asked | {f"{fit.settings.method}.{name}": str(value) for name, value in named.items()}
 
 
 def refutations(fit: Fit) -> list[Refutation]:
@@ -196,7 +194,7 @@ def notebook(fit: Fit) -> str:
         for row in fit.estimates
     )
     failed = "".join(
-        f"<li>{html.escape(finding.question)} {html.escape(finding.reading)} {html.escape(finding.remedy)}</li>"
+        f"<li>{html.escape(f'{finding.question} {finding.reading} {finding.remedy}')}</li>"
         for finding in fit.findings
         if not finding.ok
     )
@@ -214,10 +212,10 @@ def notebook(fit: Fit) -> str:
 
 def cite(fit: Fit) -> str:
     """What to write about this run in a paper or a memo."""
-    version = fit.versions.get("proxycal", "")
+    version, asked = fit.versions.get("proxycal", ""), fit.settings
     return (
-        f"{sentence(fit)} (proxycal {version}, method {fit.settings.method}, direction {fit.settings.direction}, "
-        f"{fit.n:,} rows, seed {fit.settings.random_state}.)"
+        f"{sentence(fit)} (proxycal {version}, method {asked.method}, direction {asked.direction}, "
+        f"{fit.n:,} rows, seed {asked.random_state}.)"
     )
 
 

@@ -23,8 +23,9 @@ def output() -> Console:
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def show_result(console: Console, fit: Fit) -> None:
+def show_result(fit: Fit, console: Console | None = None) -> None:
     """Verdict, answer, estimators side by side, and the findings that ask for something."""
+    console = output() if console is None else console
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
     console.print(sentence(fit))
     console.print()

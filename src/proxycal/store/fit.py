@@ -63,7 +63,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
             config=fit.settings.to_toml(),
             roles=encoder["roles"],
             encoder=encoder,
-            results=plain(results) | {"fit": values, "training": training},
+            results=plain(results | {"fit": values, "training": training}),
             versions=fit.versions,
             tensors=tensors | rows,
             labels=fit.labels,
@@ -126,7 +126,7 @@ def _questions_from_dict(values: dict[str, Any]) -> dict[str, Refutation | Power
 def _rows_frame(rows: FittedRows) -> pd.DataFrame:
     """The rows shown as a table that Parquet keeps exactly: categories stay categories."""
     columns: dict[str, Any] = {"y_obs": rows.y_obs, "weights": rows.weights}
-    columns |= rows.predicted.outputs() | rows.predicted.latents()
+    columns |= rows.predicted.columns()
     for column in rows.environment:
         values: Any = column.values
         if column.levels is not None:

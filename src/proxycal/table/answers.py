@@ -12,6 +12,7 @@ from proxycal.result import EnvironmentColumn
 from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
 from proxycal.table.frames import answer, to_pandas
+from proxycal.table.training import keep
 from proxycal.table.wording import counted, rows_of
 
 if TYPE_CHECKING:
@@ -31,14 +32,15 @@ ROWS_SHOWN = 20_000
 class Described:
     """What a fit keeps of its table beside the arrays.
 
-    labels : (n,) what each fitted row is called. shown : positions of the rows that pages show; y_obs : their
-    outcome.
-    environment : of the shown rows, in the user's own values. findings : what is wrong with the table.
+    labels : (n,) what each fitted row is called. training : the rows kept for questions.
+    shown : positions of the rows that pages show; y_obs, environment : of these, in the user's own values.
+    findings : what is wrong with the table.
     """
 
     labels: np.ndarray
     y_obs: np.ndarray
     shown: NDArray[np.intp]
+    training: Arrays
     environment: tuple[EnvironmentColumn, ...]
     findings: tuple[Finding, ...]
 
@@ -68,6 +70,7 @@ def describe(
         labels=labels[arrays.kept],
         y_obs=arrays.y[shown],
         shown=shown,
+        training=keep(arrays, seed),
         environment=_environment(table.iloc[kept[shown]], encoder.roles),
         findings=tuple(_findings(table, encoder, allowed)),
     )

@@ -22,15 +22,8 @@ def details_of(
     bias: ExactBias, data: Data, mu: np.ndarray, sign: float, arrays: Arrays, level: float
 ) -> Details:
     """What to keep of a comparison for pages and questions; mu (n,) : content of the rows of `data`."""
-    sizes = tuple(
-        (runner.bic, abs(float(runner.entrant.params.a[0, 0])) * runner.frame.scale)
-        for runner in bias.runners
-        if runner.entrant.shape.claims_bias and runner.frame.effect == "constant"
-    )
-    if bias.bias.frame.effect != "constant":
-        sizes = ()  # models of one size are no yardstick for one that varies
     curve = curve_of(bias.bias, data, data.y - mu, bias.cluster_sd, sign)
-    return kept_details(bias.bias.shape, curve, gate_terms(bias, arrays, level), sizes)
+    return kept_details(bias.bias.shape, curve, gate_terms(bias, arrays, level), bias.sizes)
 
 
 def kept_details(

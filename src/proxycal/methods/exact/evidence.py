@@ -19,11 +19,11 @@ from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
-from proxycal.result import Estimate, number, plain
+from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
-    from proxycal.mixture.candidates import ExactBias, Runner
+    from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
     from proxycal.result import Verdict
@@ -90,14 +90,9 @@ class Evidence:
     content: str = ""
     sampled: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; a number that is not finite becomes None."""
-        values: dict[str, Any] = plain(self)
-        return values
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`."""
+        """The evidence from what JSON keeps of it."""
         kept = dict(values)
         kept |= {item.name: number(values[item.name]) for item in fields(cls) if item.type == "float"}
         kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
@@ -136,7 +131,7 @@ def collect(
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
         constancy_p=_constancy(found),
-        by_level_gain=_by_level_gain(found.runners),
+        by_level_gain=found.by_level_gain,
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
@@ -197,13 +192,6 @@ def _constancy(found: ExactBias) -> float:
         return _wald(found.shift[1:], found.shift_cov[1:, 1:])
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
     return _wald(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T)
-
-
-def _by_level_gain(runners: tuple[Runner, ...]) -> float:
-    claims = [r for r in runners if r.entrant.shape.claims_bias]
-    by_level = [r.bic for r in claims if r.frame.effect.startswith("by:")]
-    constant = [r.bic for r in claims if r.frame.effect == "constant"]
-    return min(constant) - min(by_level) if by_level and constant else math.nan
 
 
 def _relevance(y: np.ndarray, data: Data) -> float:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError
 from proxycal.methods.exact.details import details_of
-from proxycal.methods.exact.evidence import collect
+from proxycal.methods.exact.evidence import collect, verdict
+from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.latent_content import choose_content, is_curved
 from proxycal.methods.moments.estimate import fit_moments
-from proxycal.methods.parts import match_likely
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import canonical_order
@@ -101,9 +102,12 @@ def answered(
         sigma=bias.sigma,
         cluster_sd=bias.cluster_sd,
         controls=controls,
+        estimate=estimates[0],
         estimates=estimates,
         share_biased=bias.share,
         evidence=evidence,
+        verdict=verdict(evidence),
+        findings=findings(evidence),
         details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
         content=choice.content if choice is not None and bias.bias.frame.features == "z_hat" else None,
     )

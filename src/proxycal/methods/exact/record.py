@@ -24,7 +24,7 @@ from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
 from proxycal.mixture.laws import Params, Shape
-from proxycal.result import Curve, Effects, Estimate, GateTerm, number, plain
+from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
     from proxycal.methods.paper.content import ContentFit
@@ -44,7 +44,7 @@ class ExactFit:
     shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
     the gate. cluster_sd : sd of what rows of a cluster share.
     controls : unbiased rows, or None where the split leaves nothing to match. content : stage 1, where z_hat
-    is among the content features.
+    is among the content features. verdict, findings : what the evidence allows to say, and the reasons.
     """
 
     sign: float
@@ -55,26 +55,14 @@ class ExactFit:
     sigma: float
     cluster_sd: float
     controls: Controls | None
+    estimate: Estimate
     estimates: tuple[Estimate, ...]
     share_biased: float
     evidence: Evidence
+    verdict: Verdict
+    findings: tuple[Finding, ...]
     details: Details
     content: ContentFit | None = None
-
-    @property
-    def estimate(self) -> Estimate:
-        """The exact estimate."""
-        return self.estimates[0]
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the evidence allows to say."""
-        return verdict(self.evidence)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The reasons for the verdict and the cross-checks."""
-        return findings(self.evidence)
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -125,11 +113,11 @@ class ExactFit:
             "sigma": self.sigma,
             "cluster_sd": self.cluster_sd,
             "k": None if self.controls is None else self.controls.k,
-            "estimates": [row.to_dict() for row in self.estimates],
+            "estimates": self.estimates,
             "share_biased": self.share_biased,
-            "evidence": self.evidence.to_dict(),
-            "gate": plain(self.details.gate),
-            "sizes": plain(self.details.sizes),
+            "evidence": self.evidence,
+            "gate": self.details.gate,
+            "sizes": self.details.sizes,
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {
@@ -173,6 +161,7 @@ class ExactFit:
         )
         shape, errors = Shape(**values["shape"]), unpack(tensors, "errors")
         curve = unpack(tensors, "curve")
+        evidence = Evidence.from_dict(values["evidence"])
         return cls(
             sign=float(values["sign"]),
             level=float(values["level"]),
@@ -184,9 +173,12 @@ class ExactFit:
             controls=None
             if values["k"] is None
             else controls_from(unpack(tensors, "controls"), int(values["k"])),
+            estimate=Estimate.from_dict(values["estimates"][0]),
             estimates=tuple(Estimate.from_dict(row) for row in values["estimates"]),
             share_biased=float(values["share_biased"]),
-            evidence=Evidence.from_dict(values["evidence"]),
+            evidence=evidence,
+            verdict=verdict(evidence),
+            findings=findings(evidence),
             details=kept_details(
                 shape,
                 Curve(*(curve[name] for name in _CURVE)),

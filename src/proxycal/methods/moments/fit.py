@@ -16,13 +16,14 @@ import numpy as np
 from scipy.special import expit
 
 from proxycal.effect.calibrate import calibrate_turned
+from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
 from proxycal.methods.crosschecks import WEAK_F, agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
-from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
-from proxycal.result import Details, Effects, Estimate, Finding, number, plain
+from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.result import Details, Effects, Estimate, Finding, number
 
 if TYPE_CHECKING:
     from proxycal.result import Prediction, Verdict
@@ -137,8 +138,8 @@ class MomentsMethod:
             "first_stage_f",
             "two_valued_p",
         )
-        values: dict[str, Any] = plain({name: getattr(self, name) for name in names})
-        values |= {"moments": self.moments.to_dict(), "match": self.match.to_dict()}
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values |= {"moments": self.moments, "match": self.match}
         parts = {"content": {"b": self.b, "gate": self.gate}}
         if self.controls is not None:
             values["k"] = self.controls.k

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.methods.crosschecks import agreement, first_stage
-from proxycal.result import Finding, number, plain
+from proxycal.result import Finding, number
 
 if TYPE_CHECKING:
     from proxycal.result import Estimate, Verdict
@@ -39,14 +39,9 @@ class Evidence:
     stopped: tuple[str, str]
     recall: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        values: dict[str, Any] = plain(self)
-        return values
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`."""
+        """The evidence from what JSON keeps of it."""
         first, second = values["best_epochs"]
         content, bias = values["stopped"]
         rest: dict[str, Any] = {

@@ -9,7 +9,7 @@ signed answer on the way out, so that the two mirror each other exactly.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -119,13 +119,13 @@ class PaperFit:
                 "config": self.bias.config.to_dict(),
                 "dims": [self.bias.n_content, self.bias.n_environment],
             },
-            "split": asdict(self.split),
+            "split": self.split,
             "k": self.controls.k,
-            "match": self.match.to_dict(),
-            "moments": self.moments.to_dict(),
+            "match": self.match,
+            "moments": self.moments,
             "share_biased": self.share_biased,
-            "evidence": self.evidence.to_dict(),
-            "rows": list(self.rows),
+            "evidence": self.evidence,
+            "rows": self.rows,
         }
         parts = {
             "content": self.content.tensors,
