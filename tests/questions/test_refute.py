@@ -105,7 +105,7 @@ def test_power_on_top_of_a_bias_that_was_found(biased):
     assert found.table.index.tolist() == [0.0, 0.02, 2.0]
     assert found.table["chance"].tolist() == [0.0, 0.0, 1.0]
     # The bias that is there was taken out first: the sd is that of the true outcome, not of the reported one.
-    reported = float(np.std(biased.training_.y))
+    reported = float(np.std(biased.result_.training.y))
     assert found.sd < 0.85 * reported
     assert found.table["size"].iloc[-1] == pytest.approx(2.0 * found.sd)
     assert found.table["mean_alpha"].iloc[-1] == pytest.approx(2.0, abs=0.2)
@@ -118,7 +118,7 @@ def test_power_on_top_of_a_bias_that_was_found(biased):
 def test_draws_without_bias_have_the_shape_of_the_winner():
     world = draw_world("heteroscedastic", 800, 0.0, seed=2)
     model = ProxyCalibrator(world.roles).fit(world.table())
-    null = fit_null(model.training_, model.result_.settings, claimed=False)
+    null = fit_null(model.result_.training, model.result_.settings, claimed=False)
     draws = np.array([null.draw(np.random.default_rng(i)) for i in range(40)])
     left = world.y - draws.mean(axis=0)
     assert abs(left.mean()) < 0.1
@@ -129,7 +129,7 @@ def test_draws_without_bias_have_the_shape_of_the_winner():
 
 def test_draws_with_clusters_share_within_them_and_under_mirrors_over():
     world = draw_world("clusters", 600, 0.0, seed=0)
-    arrays = ProxyCalibrator(world.roles).fit(world.table()).training_
+    arrays = ProxyCalibrator(world.roles).fit(world.table()).result_.training
     null = fit_null(arrays, Settings(), claimed=False)
     assert 0.2 < null.cluster_sd < 0.7
     mirrored = fit_null(replace(arrays, y=-arrays.y), Settings(direction="under"), claimed=False)

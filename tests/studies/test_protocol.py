@@ -21,7 +21,9 @@ from proxycal.studies.protocol import (
 )
 from proxycal.testing.simulation import simulate
 
-SMALL = Settings(method="paper", paper=PaperSettings(d_z=2, width=8, epochs=3, min_steps=12, restarts=2))
+SMALL = Settings(
+    method="paper", sections={"paper": PaperSettings(d_z=2, width=8, epochs=3, min_steps=12, restarts=2)}
+)
 
 
 @pytest.fixture(scope="module")

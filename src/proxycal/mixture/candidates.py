@@ -56,8 +56,8 @@ class ExactBias:
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
     likelihood left to gain; floor: least width of a regression in the race; runners: all of it, best first;
     n_race: rows it ran on; sizes: (BIC, alpha) of every model with a bias of one size; by_level_gain: BIC
-    gain of a size by level, NaN where not tried; offset (n,): each row's cluster intercept, outcome's units, in the
-    caller's order.
+    gain of a size by level, NaN where not tried; offset (n,): each row's cluster intercept, outcome's units,
+    in the caller's order.
     """
 
     bias: Spec
