@@ -17,8 +17,8 @@ import pytest
 
 import proxycal
 from proxycal import ProxyCalibrator, Roles, load
-from proxycal.answers import versions
 from proxycal.errors import UnavailableError
+from proxycal.store import versions
 from proxycal.testing.worlds import draw_world
 
 HIDES_TORCH = Path(__file__).parent / "without_torch"

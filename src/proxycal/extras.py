@@ -9,9 +9,9 @@ from proxycal.errors import UnavailableError
 INSTALL_TORCH = "pip install 'proxycal[paper]'"
 
 
-def has_torch() -> bool:
-    """Whether torch can be imported; nothing is loaded to find out."""
-    return find_spec("torch") is not None
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; nothing is loaded to find out."""
+    return find_spec(package) is not None
 
 
 def require_torch(what: str, instead: str) -> None:
@@ -30,5 +30,5 @@ def require_torch(what: str, instead: str) -> None:
         If torch is not installed.
 
     """
-    if not has_torch():
+    if not is_installed("torch"):
         raise UnavailableError(f"{what} needs torch: {INSTALL_TORCH}, or {instead}")

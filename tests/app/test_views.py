@@ -11,7 +11,7 @@ from proxycal.app import views
 from proxycal.app.answer import Answer, Shown
 from proxycal.app.guess import guess_roles
 from proxycal.app.tables import Table
-from proxycal.finding import Finding
+from proxycal.result import Finding
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 

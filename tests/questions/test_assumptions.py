@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proxycal.finding import Finding
 from proxycal.methods.checks.instruments import direct_p
 from proxycal.methods.checks.outcome import content_gap, normality
 from proxycal.methods.checks.slopes import row_influence, size_of_noise_p
@@ -20,6 +19,7 @@ from proxycal.questions.assumptions import (
     multiplicity,
     noise_shape,
 )
+from proxycal.result import Finding
 from proxycal.testing.worlds import draw_world
 
 

@@ -28,11 +28,11 @@ import pytest
 from proxycal import ProxyCalibrator, Roles, simulate
 from proxycal.cli import main
 from proxycal.errors import ProxycalWarning, SettingsError, StoreError, TableError
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.scale import calibrate as module
 from proxycal.scale import parts, sources
 from proxycal.scale.calibrate import calibrate_files
 from proxycal.scale.ledger import NAME
-from proxycal.settings import PaperSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,7 +39,7 @@ def model() -> ProxyCalibrator:
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_answer_of_the_whole_table(partitions, model):
     whole = model.calibrate(table())
-    lazy = calibrate_partitions(model, frames.from_pandas(table(), npartitions=partitions))
+    lazy = calibrate_partitions(model.result_, frames.from_pandas(table(), npartitions=partitions))
     assert lazy.npartitions == partitions
     assert lazy.columns.tolist() == whole.columns.tolist()
     pd.testing.assert_frame_equal(lazy.compute(), whole, **NEAR)
@@ -67,14 +67,14 @@ def test_answers_stand_beside_their_rows(model):
 def test_no_finding_is_one_warning(monkeypatch, model):
     monkeypatch.setattr(ProxyCalibrator, "why_left_alone", lambda self: "the verdict is so and so")
     with pytest.warns(ProxycalWarning, match="so and so") as caught:
-        calibrate_partitions(model, frames.from_pandas(table(100), npartitions=2)).compute()
+        calibrate_partitions(model.result_, frames.from_pandas(table(100), npartitions=2)).compute()
     assert len(caught) == 1
 
 
 def test_other_frames_are_refused(model):
     with pytest.raises(TableError, match=r"use model\.calibrate"):
-        calibrate_partitions(model, table(100))
+        calibrate_partitions(model.result_, table(100))
     with pytest.raises(TableError, match="'p_2'"):
         calibrate_partitions(
-            model, frames.from_pandas(table(100).drop(columns="p_2"), npartitions=1)
+            model.result_, frames.from_pandas(table(100).drop(columns="p_2"), npartitions=1)
         ).compute()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 from proxycal.studies.protocol import (
     Answer,
     assign,
@@ -20,7 +21,9 @@ from proxycal.studies.protocol import (
 )
 from proxycal.testing.simulation import simulate
 
-SMALL = Settings(method="paper", paper=PaperSettings(d_z=2, width=8, epochs=3, min_steps=12, restarts=2))
+SMALL = Settings(
+    method="paper", sections={"paper": PaperSettings(d_z=2, width=8, epochs=3, min_steps=12, restarts=2)}
+)
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ def refute(
     """Try to refute a finished fit: change its rows in one way, refit, and compare."""
     import joblib
 
-    from proxycal.saved import load
+    from proxycal.model import load
 
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
@@ -92,10 +92,9 @@ def power(
 
 def keep(run: Path, model: ProxyCalibrator) -> None:
     """Save the questions asked of a fit in its run folder, for the report."""
-    from proxycal.questions.answers import answers_to_dict
-    from proxycal.store import keep_questions
+    from proxycal.store import keep_answers
 
-    keep_questions(run, answers_to_dict(model.questions_))
+    keep_answers(run, model.result_)
 
 
 def _saved(run: Path, given: Given) -> Callable[[], ProxyCalibrator]:
@@ -103,7 +102,7 @@ def _saved(run: Path, given: Given) -> Callable[[], ProxyCalibrator]:
         raise SettingsError(
             f"'{run}' is a run folder and has its own roles: leave out {given.flags[0]}, or name a table"
         )
-    from proxycal.saved import load
+    from proxycal.model import load
 
     model = load(run)
     return lambda: model

@@ -8,28 +8,26 @@ as for labels.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as t_distribution
 
-from proxycal.finding import Finding
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap, normality
 from proxycal.methods.checks.slopes import row_influence, size_of_noise_p, slope_test
-from proxycal.methods.exact.fit import ExactFit, data_of
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from proxycal.methods.registry import FittedMethod
+    from proxycal.methods.registry import MethodFit
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -51,12 +49,12 @@ AGREE_SE, AGREE_PART = 3.0, 0.1
 
 
 def further_findings(
-    fit: FittedMethod, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
+    fit: MethodFit, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
 ) -> list[Finding]:
     """Findings that take more work than a fit should; before : those of the fit."""
     y, predicted = outcome_of(arrays), fit.predict(arrays)
     P, E, weights, cluster = arrays.P, arrays.E, arrays.weights, arrays.cluster
-    p, noise, exact = predicted.p_biased, y - predicted.mu, isinstance(fit, ExactFit)
+    p, noise, details = predicted.p_biased, y - predicted.mu, fit.details
     # The bias that each row has if it has one, signed: calibration takes off p * bias.
     bias = predicted.shift / p.clip(1e-12)
     square = (1.0 - p) * noise**2 + p * (noise - bias) ** 2
@@ -65,26 +63,18 @@ def further_findings(
     moved = moved_proxies(P, E, weights, cluster)
     findings = [
         exclusion(P, arrays.proxy_names, E, p, own_bias(arrays, settings), moved, weights, cluster),
-        even_noise(square, E, weights, _models_noise(fit), cluster),
+        even_noise(square, E, weights, details.models_noise, cluster),
         # Where no bias is claimed, what was reported is taken as it is.
         direct_environment(
-            y - predicted.shift if claimed else y, P, E, p, alpha, se, weights, exact, cluster
+            y - predicted.shift if claimed else y, P, E, p, alpha, se, weights, details.models_direct, cluster
         ),
-        noise_shape(noise, p, bias, weights, _models_shape(fit), cluster),
+        noise_shape(noise, p, bias, weights, details.models_shape, cluster),
         gap_in_content(predicted.mu, E, weights),
         leverage(y, P, E, p, weights, cluster, asked=fit.verdict != "no bias found"),
     ]
-    if isinstance(fit, ExactFit) and claimed and fit.spec.frame.effect == "constant":
-        findings.append(agreement_of_models(_models(arrays, settings), se))
+    if details.sizes and claimed:
+        findings.append(agreement_of_models(details.sizes, se))
     return [*findings, multiplicity([*before, *findings])]
-
-
-def _models_shape(fit: FittedMethod) -> bool:
-    return isinstance(fit, ExactFit) and fit.spec.shape.J > 1
-
-
-def _models_noise(fit: FittedMethod) -> bool:
-    return _models_shape(fit) or (isinstance(fit, ExactFit) and fit.spec.shape.scale == "environment")
 
 
 # --- the questions ---
@@ -352,19 +342,6 @@ def agreement_of_models(models: Sequence[tuple[float, float]], se: float) -> Fin
         topic="starts",
         value=gap,
     )
-
-
-def _models(arrays: Arrays, settings: Settings) -> list[tuple[float, float]]:
-    """(BIC, alpha) of every model with a bias of one size, compared once more."""
-    sign = 1.0 if settings.direction == "over" else -1.0
-    compared = fit_exact(
-        data_of(replace(arrays, truth=None), sign), settings.effect, seed=settings.random_state
-    )
-    return [
-        (runner.bic, abs(float(runner.entrant.params.a[0, 0])) * runner.frame.scale)
-        for runner in compared.runners
-        if runner.entrant.shape.claims_bias and runner.frame.effect == "constant"
-    ]
 
 
 def multiplicity(findings: Sequence[Finding]) -> Finding:

@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 
 from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
-from proxycal.questions.plain import number, plain
 from proxycal.questions.refits import require_repetitions, run_trials
+from proxycal.result import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,8 @@ def _trials(kept: KeptFit, sizes: list[float], repetitions: int) -> tuple[list[T
     arrays = replace(kept.arrays, truth=None)
     y, p_biased = outcome_of(arrays), kept.fit.predict(arrays).p_biased
     # Without a finding, what was reported stands.
-    shift = kept.sign * kept.fit.estimate.alpha if kept.fit.verdict == "bias found" else 0.0
+    sign = kept.settings.sign
+    shift = sign * kept.fit.estimate.alpha if kept.fit.verdict == "bias found" else 0.0
     drawn = []
     for rng in kept.streams(repetitions):
         free = without_bias(y, shift, p_biased, rng)
@@ -189,7 +190,7 @@ def _trials(kept: KeptFit, sizes: list[float], repetitions: int) -> tuple[list[T
         sd = float(np.sqrt(np.average((free - mean) ** 2, weights=arrays.weights)))
         drawn.append((free, sd, draw_biased(arrays.E, rng)))
     trials = [
-        kept.trial(f"{size:g} sd, {i + 1}", replace(arrays, y=free + kept.sign * size * sd * a), size)
+        kept.trial(f"{size:g} sd, {i + 1}", replace(arrays, y=free + sign * size * sd * a), size)
         for size in sizes
         for i, (free, sd, a) in enumerate(drawn if size or shift else drawn[:1])
     ]

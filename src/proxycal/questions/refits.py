@@ -11,10 +11,10 @@ import numpy as np
 
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, SettingsError
-from proxycal.questions.plain import number
+from proxycal.result import number
 
 if TYPE_CHECKING:
-    from proxycal.methods.registry import FittedMethod, Method
+    from proxycal.methods.registry import Method, MethodFit
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -85,25 +85,20 @@ class KeptFit:
     arrays: Arrays
     settings: Settings
     method: Method
-    fit: FittedMethod
+    fit: MethodFit
     n_fitted: int
 
     @classmethod
-    def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: FittedMethod, n: int) -> KeptFit:
+    def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: MethodFit, n: int) -> KeptFit:
         """Where only a part of the n fitted rows was kept, that part is fitted to compare with."""
         if arrays.n < n:
-            fit = method.fit_function()(arrays, settings)
+            fit = method.fit(arrays, settings)
         return cls(arrays, settings, method, fit, n)
 
     @property
     def base(self) -> Refit:
         """The fit itself, as the first of its refits."""
         return _summary("as fitted", math.nan, self.fit)
-
-    @property
-    def sign(self) -> float:
-        """+1 where reports are too high, -1 where they are too low."""
-        return 1.0 if self.settings.direction == "over" else -1.0
 
     def trial(
         self, change: str, arrays: Arrays, share: float = math.nan, random_state: int | None = None
@@ -136,14 +131,14 @@ def run_trials(trials: list[Trial], jobs: int, progress: Progress | None = None)
 
 def _refit(trial: Trial) -> Refit:
     try:
-        return _summary(trial.change, trial.share, trial.method.fit_function()(trial.arrays, trial.settings))
+        return _summary(trial.change, trial.share, trial.method.fit(trial.arrays, trial.settings))
     except ProxycalError as error:
         # A part of the rows may be too poor to fit at all; that is a result, and the table shows it.
         empty = (math.nan,) * 6
         return Refit(trial.change, trial.share, *empty, "not identified", str(error))
 
 
-def _summary(change: str, share: float, fit: FittedMethod) -> Refit:
+def _summary(change: str, share: float, fit: MethodFit) -> Refit:
     gains = [finding.value for finding in fit.findings if finding.topic == "race"]
     gain = math.nan if not gains or gains[0] is None else gains[0]
     size = fit.estimate

@@ -12,7 +12,7 @@ from proxycal.report.summary import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,19 @@ class Picture:
     alt: str
     caption: str
 
-    def draw(self, data: ReportData, ax: Axes | None = None) -> Axes:
+    def draw(self, fit: Fit, ax: Axes | None = None) -> Axes:
         """The figure itself."""
-        return plots.draw(self.kind, data, ax)
+        return plots.draw(self.kind, fit, ax)
 
 
-def pictures_of(data: ReportData) -> list[Picture]:
+def pictures_of(fit: Fit) -> list[Picture]:
     """The figures that this result has, in the order of the page."""
-    y = data.outcome
-    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in data.estimates)
-    level = f"{data.level * 100:g}%"
+    y = fit.roles.outcome
+    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
+    level = f"{fit.settings.level * 100:g}%"
+    details = fit.method_fit.details
     curve = (
-        "" if data.mixture is None else " The line is the fitted mixture; the dashed one its unbiased part."
+        "" if details.curve is None else " The line is the fitted mixture; the dashed one its unbiased part."
     )
     some = f" Shown: the {plots.MAX_COLUMNS} columns in which it moves most; the table has all."
     found = [
@@ -70,7 +71,7 @@ def pictures_of(data: ReportData) -> list[Picture]:
             "Share of biased rows",
             f"Share of biased {y} reports by groups of the environment columns; the table has the numbers.",
             f"Mean probability of bias by level or quartile, with pointwise {level} intervals "
-            f"that take the fit as given.{some if len(data.environment) > plots.MAX_COLUMNS else ''}",
+            f"that take the fit as given.{some if len(fit.rows.environment) > plots.MAX_COLUMNS else ''}",
         ),
         Picture(
             "gate",
@@ -87,9 +88,9 @@ def pictures_of(data: ReportData) -> list[Picture]:
     ]
     # Without a calibration its picture is the dotted line and nothing else.
     absent = {
-        "calibrated": data.verdict != "bias found",
-        "gate": not data.gate,
-        "power": data.power is None,
-        "who": not data.environment,
+        "calibrated": fit.verdict != "bias found",
+        "gate": not details.gate,
+        "power": "power" not in fit.questions,
+        "who": not fit.rows.environment,
     }
     return [picture for picture in found if not absent.get(picture.kind, False)]

@@ -128,7 +128,7 @@ def write_sanity(study: Study, out: Path) -> list[Path]:
     fit = fit_paper(fold.arrays.take(fold.fitted), studies.paper_settings(settings))
     z_hat = fit.content.encode(fold.arrays.P, fold.arrays.E)
     named = [f"{key} {settings[key]}" for key in ("dataset", "n", "d_z", "alpha", "noise") if key in settings]
-    return write_pages(sim, 5.0, out / "sanity", z_hat, fit.history, ", ".join(named))
+    return write_pages(sim, 5.0, out / "sanity", z_hat, fit.details.history, ", ".join(named))
 
 
 def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:

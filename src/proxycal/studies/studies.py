@@ -19,7 +19,6 @@ from proxycal.datasets import load_jobs, load_ohie, ohie_stand_in
 from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
 from proxycal.extras import require_torch
-from proxycal.methods.registry import LIBRARIES
 from proxycal.settings import Settings
 from proxycal.studies import baselines
 from proxycal.studies.pages import code_digest
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from proxycal.testing.simulation import Simulation
 
 METHODS = ("proxy-only", "environment-only", "tedvae", "tedvae-treatment", "paper", "exact", "oracle")
+# What every cell computes with.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 NETWORKS = ("tedvae", "tedvae-treatment", "paper")
 # The column that a trial assigned, of the tables that come from one.
 TREATMENTS = {"JOBS": "treat", "OHIE": "treatment", STAND_IN: "treatment"}

@@ -7,7 +7,7 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +17,16 @@ from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxi
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
 from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.crosschecks import WEAK_F, apart
-from proxycal.methods.registry import Estimate
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
-    from proxycal.mixture.candidates import ExactBias, Runner
+    from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
+    from proxycal.result import Verdict
 
 # Below this share of the outcome's remaining variance the proxies say nothing about its content.
 IRRELEVANT = 0.01
@@ -87,29 +88,13 @@ class Evidence:
     match: Estimate
     sampled: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; a number that is not finite becomes None."""
-        values = {name: _plain(value) for name, value in asdict(self).items()}
-        return values | {name: getattr(self, name).to_dict() for name in ("exact", "moments", "match")}
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`; what only earlier versions kept is left out."""
-        known = [item.name for item in fields(cls)]
-        plain: dict[str, Any] = {k: _number(value) for k, value in values.items() if k in known}
-        plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
-        return cls(**plain)
-
-
-def _plain(value: Any) -> Any:
-    """JSON has neither NaN nor infinity: None and "inf" stand for them."""
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else "inf"
-
-
-def _number(value: Any) -> Any:
-    return math.nan if value is None else math.inf if value == "inf" else value
+        """The evidence from what JSON keeps of it."""
+        kept = dict(values)
+        kept |= {item.name: number(values[item.name]) for item in fields(cls) if item.type == "float"}
+        kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
+        return cls(**kept)
 
 
 def collect(
@@ -144,7 +129,7 @@ def collect(
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
         constancy_p=_constancy(found),
-        by_level_gain=_by_level_gain(found.runners),
+        by_level_gain=found.by_level_gain,
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
@@ -198,13 +183,6 @@ def _constancy(found: ExactBias) -> float:
         return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
     return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
-
-
-def _by_level_gain(runners: tuple[Runner, ...]) -> float:
-    claims = [r for r in runners if r.entrant.shape.claims_bias]
-    by_level = [r.bic for r in claims if r.frame.effect.startswith("by:")]
-    constant = [r.bic for r in claims if r.frame.effect == "constant"]
-    return min(constant) - min(by_level) if by_level and constant else math.nan
 
 
 def _relevance(y: np.ndarray, data: Data) -> float:
@@ -282,7 +260,7 @@ def hides_bias(evidence: Evidence) -> str:
     return "direct" if evidence.direct_p < SURPRISING else ""
 
 
-def verdict(evidence: Evidence) -> str:
+def verdict(evidence: Evidence) -> Verdict:
     """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
     if math.isnan(evidence.gain):

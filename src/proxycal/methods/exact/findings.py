@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import (
     IRRELEVANT,
@@ -16,6 +15,7 @@ from proxycal.methods.exact.evidence import (
     reasons_for_doubt,
     verdict,
 )
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from proxycal.methods.exact.evidence import Evidence

@@ -21,6 +21,7 @@ from proxycal.errors import SettingsError, TableError
 from proxycal.methods.checks.wald import meat, wald_p
 from proxycal.methods.moments.instrument import environment_basis, leave_out, standardised
 from proxycal.methods.moments.proxies import WEAK_F, remove_content
+from proxycal.settings import sign as sign_of
 
 # Rows, or clusters, that must be left after one for each column of E.
 LEAST_SPARE = 10
@@ -87,7 +88,7 @@ def fit_moments(
     2.0 0.5
     """
     y, P, E, w, groups = _checked(y, P, E, weights, cluster, direction, level)
-    sign = 1.0 if direction == "over" else -1.0
+    sign = sign_of(direction)
     y, unit = standardised(sign * y, w)
     P, unit_p = standardised(P, w)
     E, _ = standardised(E, w)

@@ -34,8 +34,8 @@ def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
     arrays, alpha = kept.arrays, kept.fit.estimate.alpha
     p_biased = kept.fit.predict(arrays).p_biased
     a = (kept.streams(1)[0].random(arrays.n) < p_biased).astype(float)
-    y = outcome_of(arrays) - kept.sign * alpha * a
-    size = kept.sign * alpha / float(y.std())
+    y = outcome_of(arrays) - kept.settings.sign * alpha * a
+    size = kept.settings.sign * alpha / float(y.std())
     leaking = []
     for name in _strongest(arrays.P, y, arrays.proxy_source):
         columns = np.flatnonzero([source == name for source in arrays.proxy_source])

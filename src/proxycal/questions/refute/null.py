@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.methods.exact.fit import data_of
+from proxycal.methods.exact.record import data_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Spec
 from proxycal.mixture.laws import log_softmax
@@ -68,7 +68,7 @@ def fit_null(arrays: Arrays, settings: Settings, claimed: bool) -> NullModel:
     claimed : whether a bias was. The best null is then mostly that bias in disguise, components whose weights
     follow E, and tables drawn from it do hold a bias; so the best of the others is taken.
     """
-    sign = 1.0 if settings.direction == "over" else -1.0
+    sign = settings.sign
     data = data_of(replace(arrays, truth=None), sign)
     compared = fit_exact(data, settings.effect, seed=settings.random_state)
     nulls = [r for r in compared.runners if not r.entrant.shape.claims_bias]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import SettingsError
-from proxycal.questions.plain import number, plain
 from proxycal.questions.refits import Refit, require_repetitions, run_trials
 from proxycal.questions.refute import REFUTERS
+from proxycal.result import number, plain
 
 if TYPE_CHECKING:
     import pandas as pd

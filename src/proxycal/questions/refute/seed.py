@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.methods.training import take
 from proxycal.questions.refute.refutation import BIAS_FOUND, MOSTLY, Reading
+from proxycal.table.training import take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 import proxycal
-from proxycal.methods.training import keep, take, training_from, training_state
 from proxycal.table.encode import Encoder
+from proxycal.table.training import keep, take, training_from, training_state
 
 
 def test_kept_rows_come_back_to_the_bit_and_gone_levels_leave_no_gap():
