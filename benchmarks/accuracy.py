@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from proxycal.studies.bench import (
-    Bench,
-    Page,
-    Part,
-    blocks,
-    figures,
-    number,
-    paper_table,
-    percent,
-    reached,
-    signed,
-)
+from benchmarks.bench import Bench, blocks, figures
+from benchmarks.pages import Page, Part, number, percent, reached, signed
+from benchmarks.trials import run_block
+from proxycal.studies.pages import paper_table
 from proxycal.testing.worlds import KINDS
 
 if TYPE_CHECKING:
@@ -53,7 +45,7 @@ def bench(quick: bool = False) -> Bench:
             for alpha in alphas:
                 settings = {"part": part, "world": world, "n": n, "alpha": alpha}
                 cells += blocks(settings, repetitions, FIRST_SEED)
-    return Bench("accuracy", tuple(cells), page)
+    return Bench("accuracy", tuple(cells), page, run_block)
 
 
 def _synthetic_cells(quick: bool) -> list[Cell]:
@@ -76,15 +68,17 @@ def _synthetic_cells(quick: bool) -> list[Cell]:
 
 def page(trials: pd.DataFrame) -> Page:
     """The targets first, then each part."""
-    made = figures(trials.reindex(columns=_columns(trials)), ("part", "world", "n", "d_z", "alpha", "noise"))
+    by_cell = figures(
+        trials.reindex(columns=_columns(trials)), ("part", "world", "n", "d_z", "alpha", "noise")
+    )
     published = _paper_errors()
-    cells = zip(*[made[name] for name in _SYNTHETIC], strict=True)
-    made["paper"] = [
+    cells = zip(*[by_cell[name] for name in _SYNTHETIC], strict=True)
+    by_cell["paper"] = [
         published.get(("JOBS", cell[2]) if part == "JOBS" else cell, np.nan)
-        for part, cell in zip(made["part"], cells, strict=True)
+        for part, cell in zip(by_cell["part"], cells, strict=True)
     ]
     levels = _by_level(trials)
-    by_part = dict(iter(made.groupby("part", sort=False)))
+    by_part = dict(iter(by_cell.groupby("part", sort=False)))
     targets = [
         *_for("synthetic", by_part, _synthetic_targets),
         *_for("JOBS", by_part, _jobs_targets),
@@ -98,10 +92,13 @@ def page(trials: pd.DataFrame) -> Page:
         Part(
             "Synthetic, by n and alpha (mean over d_z and noise)", _synthetic_rows(by_part.get("synthetic"))
         ),
-        Part("The other worlds", [_row(row) for row in made[made["part"] != "synthetic"].to_dict("records")]),
+        Part(
+            "The other worlds",
+            [_row(row) for row in by_cell[by_cell["part"] != "synthetic"].to_dict("records")],
+        ),
         Part("alpha by level, each level", [_level_row(row) for row in levels.to_dict("records")]),
     )
-    figures_of_all = pd.concat([made, levels], ignore_index=True) if len(levels) else made
+    figures_of_all = pd.concat([by_cell, levels], ignore_index=True) if len(levels) else by_cell
     return Page("Accuracy of alpha", parts, figures_of_all)
 
 
@@ -135,7 +132,7 @@ def _paper_errors() -> dict[tuple[Any, ...], float]:
 
 
 def _error(table: pd.DataFrame) -> list[float]:
-    return [float(one) for one in np.hypot(table["mean"] - table["alpha"], table["sd"]) / table["alpha"]]
+    return [float(error) for error in np.hypot(table["mean"] - table["alpha"], table["sd"]) / table["alpha"]]
 
 
 def _paper_jobs() -> pd.DataFrame:
@@ -191,17 +188,17 @@ def _synthetic_targets(part: pd.DataFrame) -> list[dict[str, str]]:
 
 def _jobs_targets(part: pd.DataFrame) -> list[dict[str, str]]:
     rows = []
-    for one in part.to_dict("records"):
-        alpha, group = float(one["alpha"]), part[part["alpha"] == one["alpha"]]
+    for cell in part.to_dict("records"):
+        alpha, group = float(cell["alpha"]), part[part["alpha"] == cell["alpha"]]
         rows.append(
             _target(
                 f"JOBS, alpha {alpha:g}: bias and sd, relative",
                 group,
                 "within 2%, <= 3%",
-                abs(one["bias"]) <= 0.02 and one["sd"] <= 0.03,
-                f"{signed(one['bias'], 2)}, {percent(one['sd'], 2)}",
+                abs(cell["bias"]) <= 0.02 and cell["sd"] <= 0.03,
+                f"{signed(cell['bias'], 2)}, {percent(cell['sd'], 2)}",
                 _jobs_paper(alpha),
-                percent(one["oracle"], 2),
+                percent(cell["oracle"], 2),
             )
         )
     return rows
@@ -235,7 +232,7 @@ def _level_targets(part: pd.DataFrame, levels: pd.DataFrame) -> list[dict[str, s
         return [target]
     large = levels[levels["alpha"] >= 2.0]
     worst, low, high = (
-        float(one) for one in (large["ours"].max(), levels["coverage"].min(), levels["coverage"].max())
+        float(share) for share in (large["ours"].max(), levels["coverage"].min(), levels["coverage"].max())
     )
     return [
         target,
@@ -260,12 +257,13 @@ def _by_level(trials: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame()
     whole = trials[(trials["part"] == "alpha by level") & trials["error"].isna()]
     rows = [
-        {**trial, **one, "alpha": (1.0, 7.0 / 3.0, 11.0 / 3.0, 5.0)["abcd".index(one["level"])]}
+        {**trial, **level, "alpha": (1.0, 7.0 / 3.0, 11.0 / 3.0, 5.0)["abcd".index(level["level"])]}
         for trial in whole.drop(columns="levels").to_dict("records")
-        for one in whole.loc[whole["seed"] == trial["seed"], "levels"].iloc[0]
+        for level in whole.loc[whole["seed"] == trial["seed"], "levels"].iloc[0]
     ]
-    made = figures(pd.DataFrame(rows), ("part", "world", "n", "alpha", "level")) if rows else pd.DataFrame()
-    return made.assign(part="each level") if rows else made
+    if not rows:
+        return pd.DataFrame()
+    return figures(pd.DataFrame(rows), ("part", "world", "n", "alpha", "level")).assign(part="each level")
 
 
 def _synthetic_rows(part: pd.DataFrame | None) -> list[dict[str, str]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.studies.bench import Bench, Page, Part, blocks, figures, number, percent, reached, signed
+from benchmarks.bench import Bench, blocks, figures
+from benchmarks.pages import Page, Part, number, percent, reached, signed
+from benchmarks.trials import run_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,12 +26,12 @@ def bench(quick: bool = False) -> Bench:
         for world, alpha in WORLDS.items()
         for cell in blocks({"world": world, "n": n, "alpha": alpha}, repetitions, FIRST_SEED)
     ]
-    return Bench("coverage", tuple(cells), page)
+    return Bench("coverage", tuple(cells), page, run_block)
 
 
 def page(trials: pd.DataFrame) -> Page:
     """Coverage, and whether the width is right for the spread of the estimates."""
-    made = figures(trials, ("world", "n", "alpha"))
+    by_world = figures(trials, ("world", "n", "alpha"))
     rows = [
         {
             "world": row["world"],
@@ -49,7 +51,7 @@ def page(trials: pd.DataFrame) -> Page:
             "errors": str(row["errors"]),
             "seconds per fit": number(row["seconds"], 1),
         }
-        for row in made.to_dict("records")
+        for row in by_world.to_dict("records")
     ]
     note = (
         "Coverage is over all repetitions, whatever the verdict; a missing interval covers nothing. With 200 "
@@ -59,5 +61,5 @@ def page(trials: pd.DataFrame) -> Page:
         "JOBS: rows drawn with replacement from the 614, then the bias of `inject_bias`. The oracle is least "
         "squares that knows A. The paper gives no intervals."
     )
-    kept = [name for name in made.columns if name != "accuracy"]
-    return Page("Coverage of the 95% interval of alpha", (Part("Coverage", rows, note),), made[kept])
+    kept = [name for name in by_world.columns if name != "accuracy"]
+    return Page("Coverage of the 95% interval of alpha", (Part("Coverage", rows, note),), by_world[kept])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.studies.bench import Bench, Page, Part, blocks, figures, number, percent, reached
+from benchmarks.bench import Bench, blocks, figures
+from benchmarks.pages import Page, Part, number, percent, reached
+from benchmarks.trials import run_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +36,12 @@ def bench(quick: bool = False) -> Bench:
         for world in WORLDS
         for cell in blocks({"world": world, "n": n, "alpha": 0.0}, repetitions, FIRST_SEED)
     ]
-    return Bench("null", tuple(cells), page)
+    return Bench("null", tuple(cells), page, run_block)
 
 
 def page(trials: pd.DataFrame) -> Page:
     """Shares of the three verdicts."""
-    made = figures(trials, ("world", "n"))
+    by_world = figures(trials, ("world", "n"))
     rows = [
         {
             "world": row["world"],
@@ -53,11 +55,11 @@ def page(trials: pd.DataFrame) -> Page:
             "errors": str(row["errors"]),
             "seconds per fit": number(row["seconds"], 1),
         }
-        for row in made.to_dict("records")
+        for row in by_world.to_dict("records")
     ]
     note = (
         "The paper's estimator has no verdict: it always reports a number, about 1.5 residual sd where there "
         "is no bias. Clusters: intercepts shared within a cluster, with `cluster` declared."
     )
     kept = ["world", "n", "repetitions", "errors", "found", "none", "unidentified", "seconds"]
-    return Page("No bias where there is none", (Part("Verdicts when alpha = 0", rows, note),), made[kept])
+    return Page("No bias where there is none", (Part("Verdicts when alpha = 0", rows, note),), by_world[kept])

@@ -1,21 +1,15 @@
-"""`proxycal bench`: run a benchmark, or go on with one, and write its two files."""
+"""`proxycal bench`: run a benchmark, or resume it, and write its two files."""
 
 from __future__ import annotations
 
 import shutil
 from typing import TYPE_CHECKING
 
+from benchmarks import accuracy, coverage, null, scale, speed, violations, workers
+from benchmarks.bench import Bench, run, so_far
+from benchmarks.pages import markdown, write
 from proxycal.errors import SettingsError, StoreError
-from proxycal.studies import (
-    bench_accuracy,
-    bench_coverage,
-    bench_null,
-    bench_scale,
-    bench_speed,
-    bench_violations,
-    bench_workers,
-)
-from proxycal.studies.bench import Bench, code_digest, markdown, run, so_far, write
+from proxycal.studies.pages import code_digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,35 +17,33 @@ if TYPE_CHECKING:
     from proxycal.studies.sweep import How
 
 BENCHES = {
-    "accuracy": bench_accuracy.bench,
-    "coverage": bench_coverage.bench,
-    "null": bench_null.bench,
-    "violations": bench_violations.bench,
+    "accuracy": accuracy.bench,
+    "coverage": coverage.bench,
+    "null": null.bench,
+    "violations": violations.bench,
 }
-TIMINGS = {"speed": bench_speed.page, "scale": bench_scale.page, "workers": bench_workers.page}
+TIMINGS = {"speed": speed.page, "scale": scale.page, "workers": workers.page}
 
 
 def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[str, tuple[Path, Path]]:
     """Run what is left of a benchmark in work/KIND, then write out/KIND.md and .csv; returns the page too."""
     name = f"{kind}-quick" if quick else kind
+    command = f"proxycal bench {kind}{' --quick' if quick else ''}"
     if kind in TIMINGS:
-        # Timings are of one moment: they are measured anew, one after the other, and never resumed.
+        # Timings hold for one moment: they are measured again, one after the other, and never resumed.
         page = TIMINGS[kind](quick)
-        text = markdown(page, f"proxycal bench {kind}{' --quick' if quick else ''}", code_digest(), quick)
+        text = markdown(page, command, code_digest(), quick)
         return text, write(page, out, name, text)
     bench = _bench(kind, quick)
     folder = work / name
     if quick and not how.resume and (folder / "sweep.json").exists():
-        # A quick run costs two minutes, so that an earlier one is not worth a question.
+        # A quick run takes two minutes: an earlier one is replaced without asking.
         shutil.rmtree(folder)
-    # Violations put questions to a fit, so that another function runs their cells, of more code.
-    go, digest = (bench_violations.run, bench_violations.code) if kind == "violations" else (run, code_digest)
-    code = digest()
-    page = bench.page(go(bench, folder, how))
-    if code != digest():
-        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
-    command = f"proxycal bench {kind}{' --quick' if quick else ''} --jobs {how.jobs}"
-    text = markdown(page, command, code, quick)
+    code = bench.code()
+    page = bench.page(run(bench, folder, how))
+    if code != bench.code():
+        code += ", CHANGED DURING THE RUN: run it again from a copy that does not change"
+    text = markdown(page, f"{command} --jobs {how.jobs}", code, quick)
     return text, write(page, out, name, text)
 
 
@@ -62,12 +54,13 @@ def look(kind: str, quick: bool, work: Path) -> str:
     trials = so_far(bench, folder)
     if trials.empty:
         raise StoreError(f"'{folder}' holds no finished cell of this benchmark yet: wait, or check --work")
-    code = bench_violations.code() if kind == "violations" else code_digest()
-    return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", code, quick)
+    return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", bench.code(), quick)
 
 
 def _bench(kind: str, quick: bool) -> Bench:
     if kind not in BENCHES:
+        if kind in TIMINGS:
+            raise SettingsError(f"--so-far: bench {kind} is measured in one go and keeps no unfinished cells")
         known = ", ".join([*BENCHES, *TIMINGS])
-        raise SettingsError(f"bench '{kind}' is not known, or leaves nothing to look at: use {known}")
+        raise SettingsError(f"bench '{kind}' is not known: use one of {known}")
     return BENCHES[kind](quick)

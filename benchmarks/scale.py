@@ -7,7 +7,6 @@ that their peak memory is their own too; seconds are CPU seconds.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,15 +20,16 @@ import pyarrow.parquet as pq
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed import ALPHA, cpu, peak_memory, ratios, row, single_component
+from benchmarks.measure import alone, cpu, peak_memory, ratios, row
+from benchmarks.speed import ALPHA, single_component
 from proxycal.mixture.starts import residual_of
 from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
 from proxycal.table.roles import Roles
-from proxycal.testing.simulation import simulate
+from proxycal.testing import simulate
 
 if TYPE_CHECKING:
-    from proxycal.studies.bench import Page
+    from benchmarks.pages import Page
 
 # 20 columns: the outcome, 5 proxies, 14 of the environment.
 PROXIES, ENVIRONMENT = tuple(f"p_{k}" for k in range(5)), tuple(f"e_{k}" for k in range(14))
@@ -77,9 +77,9 @@ def write_table(path: Path, n: int, seed: int = 0) -> None:
 def _growth(place: Path, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     fits = {n: _alone("fit", place / f"{n}.parquet", place / f"run-{n}") for n in sizes}
     small, large = sizes[0], sizes[-1]
-    made = []
+    rows = []
     for n in sizes[1:]:
-        made.append(
+        rows.append(
             row(
                 f"exact fit with interval: microseconds per row at {n:,} rows, against {small:,}",
                 1e6 * fits[n]["seconds"] / n,
@@ -93,15 +93,15 @@ def _growth(place: Path, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     for what, peak in (("fit", fits[large]["peak"]), ("calibrate", done["peak"])):
         held = f"in memory the table is {large * 20 * 8 / GIB:.2f} GiB"
         name = f"{what}: peak memory at {large:,} rows x 20 columns of Parquet, against 2 GiB"
-        made.append(row(name, peak / GIB, 2.0, "<= 1", held, unit="GiB"))
-    return made
+        rows.append(row(name, peak / GIB, 2.0, "<= 1", held, unit="GiB"))
+    return rows
 
 
 def _in_memory(place: Path, n: int) -> dict[str, Any]:
     frame = pd.read_parquet(place / f"{n}.parquet")
-    whole, one = cpu(lambda: ProxyCalibrator(ROLES).fit(frame))
-    pieces, other = cpu(lambda: ProxyCalibrator(ROLES).fit_files([place / f"{n}.parquet"]))
-    note = f"difference of alpha {abs(one.alpha_ - other.alpha_):.1g}"
+    whole, in_memory = cpu(lambda: ProxyCalibrator(ROLES).fit(frame))
+    pieces, from_file = cpu(lambda: ProxyCalibrator(ROLES).fit_files([place / f"{n}.parquet"]))
+    note = f"difference of alpha {abs(in_memory.alpha_ - from_file.alpha_):.1g}"
     return row(f"{n:,} rows from Parquet in pieces, against a frame in memory", pieces, whole, "-", note)
 
 
@@ -126,10 +126,7 @@ def _against_gaussian_mixture(n: int) -> dict[str, Any]:
 
 def _alone(what: str, table: Path, run: Path) -> dict[str, Any]:
     """Fit or calibrate in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scale", what, str(table), str(run)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    return alone("benchmarks.scale", what, table, run)
 
 
 def _main(what: str, table: str, run: str) -> dict[str, Any]:

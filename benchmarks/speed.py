@@ -7,20 +7,17 @@ process on one thread. Each large fit has a process of its own, so that its peak
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from threadpoolctl import threadpool_limits
 
+from benchmarks.measure import alone, cpu, peak_memory, ratios, row
+from proxycal.extras import require_torch
 from proxycal.mixture.designs import Data, candidate_frames
 from proxycal.mixture.em import Rules
 from proxycal.mixture.information import newton
@@ -29,22 +26,24 @@ from proxycal.mixture.select import FLOOR, Guess, compete
 from proxycal.mixture.starts import guesses_of_bias
 from proxycal.model import ProxyCalibrator
 from proxycal.studies import studies
-from proxycal.studies.bench import Page, Part, number
 from proxycal.studies.protocol import N_FOLDS, make_folds, paper_answers
 from proxycal.table.encode import Encoder
-from proxycal.testing.simulation import Simulation, simulate
+from proxycal.testing import Simulation, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import pandas as pd
 
-T = TypeVar("T")
+    from benchmarks.pages import Page
+
 ALPHA = 1.0
+FLEXMIX = Path(__file__).with_name("flexmix.R")
 # Rows of a synthetic cell, and what batched over looped folds are to reach.
 FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
 
 
 def page(quick: bool) -> Page:
     """All ratios, measured now."""
+    require_torch("the speed benchmark", "choose another one")
     n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
     rows = [
         _against_paper(n),
@@ -55,48 +54,6 @@ def page(quick: bool) -> Page:
     return ratios("Speed", rows)
 
 
-def ratios(title: str, rows: list[dict[str, Any]]) -> Page:
-    """The page of rows made by `row`."""
-    shown = [
-        {
-            "what": one["what"],
-            "ours": f"{number(one['ours'], 3)} s"
-            if one["unit"] == "s"
-            else f"{one['ours']:.3g} {one['unit']}",
-            "other": one["other_text"],
-            "ratio": number(one["ratio"], 3),
-            "to reach": one["to_reach"],
-            "note": one["note"],
-        }
-        for one in rows
-    ]
-    return Page(title, (Part("Ratios within one run", shown),), pd.DataFrame(rows))
-
-
-def row(
-    what: str, ours: float, other: float, to_reach: str, note: str = "", unit: str = "s"
-) -> dict[str, Any]:
-    """One ratio, ours over other."""
-    return {
-        "what": what,
-        "ours": ours,
-        "other": other,
-        "ratio": ours / other if other else np.nan,
-        "to_reach": to_reach,
-        "unit": unit,
-        "other_text": f"{number(other, 3)} {unit}" if np.isfinite(other) else "not measured",
-        "note": note,
-    }
-
-
-def cpu(call: Callable[[], T]) -> tuple[float, T]:
-    """CPU seconds of a call on one thread, and what it gave."""
-    with threadpool_limits(1):
-        start = time.process_time()
-        made = call()
-        return time.process_time() - start, made
-
-
 def _sample(n: int, seed: int) -> Simulation:
     return simulate(n=n, d_z=5, alpha=ALPHA, random_state=seed)
 
@@ -105,7 +62,7 @@ def _against_paper(n: int) -> dict[str, Any]:
     sim = _sample(n, 0)
     exact, _ = cpu(lambda: ProxyCalibrator(sim.roles).fit(sim.table))
     paper, _ = cpu(lambda: ProxyCalibrator(sim.roles, method="paper").fit(sim.table))
-    what = f"exact fit, whole race and interval, n = {n:,}, against one paper fit"
+    what = f"exact fit, model comparison and interval included, n = {n:,}, against one paper fit"
     return row(what, exact, paper, "<= 0.1")
 
 
@@ -135,9 +92,9 @@ def _against_flexmix(n: int, seeds: range) -> list[dict[str, Any]]:
     seconds, errors = float(np.mean([s for s, _ in ours])), _rms([a for _, a in ours])
     if not theirs or None in theirs:
         return [row(what, seconds, np.nan, "<= 0.333", "Rscript with flexmix is not installed here")]
-    found = [one for one in theirs if one is not None]
-    other, other_errors = np.mean([s for s, _ in found]), _rms([a for _, a in found])
-    note = f"RMSE of alpha {errors:.4f}, flexmix {other_errors:.4f}, over {len(found)} files"
+    answers = [answer for answer in theirs if answer is not None]
+    other, other_errors = np.mean([s for s, _ in answers]), _rms([a for _, a in answers])
+    note = f"RMSE of alpha {errors:.4f}, flexmix {other_errors:.4f}, over {len(answers)} files"
     return [row(what, seconds, float(other), "<= 0.333", note)]
 
 
@@ -155,8 +112,8 @@ def single_component(sim: Simulation) -> tuple[float, float]:
         guesses: list[Guess] = [
             (tau, None) for tau in guesses_of_bias(rows, rows.X[:, : 1 + arrays.P.shape[1]])[1:4:2]
         ]
-        found = compete([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
-        params, _ = newton(found.params, [rows], Rules.of([found.shape], rows.X.shape[1], FLOOR))
+        candidate = compete([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
+        params, _ = newton(candidate.params, [rows], Rules.of([candidate.shape], rows.X.shape[1], FLOOR))
         return abs(float(params.a[0, 0])) * frame.scale
 
     return cpu(fit)
@@ -166,10 +123,8 @@ def _flexmix(rscript: str, table: pd.DataFrame) -> tuple[float, float] | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         table.to_csv(path, index=False)
-        with as_file(files("proxycal.studies") / "data" / "flexmix.R") as script:
-            done = subprocess.run(
-                [rscript, str(script), str(path)], capture_output=True, text=True, check=False
-            )
+        command = [rscript, str(FLEXMIX), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return None
     seconds, alpha = (float(value) for value in done.stdout.split()[:2])
@@ -182,7 +137,7 @@ def _rms(alphas: list[float]) -> float:
 
 def _growth(small: int, large: int) -> list[dict[str, Any]]:
     """CPU per row and peak memory of the default fit, 20 columns, each in its own process."""
-    low, high = _in_process(small), _in_process(large)
+    low, high = alone("benchmarks.speed", small), alone("benchmarks.speed", large)
     per_row = row(
         f"microseconds per row at {large:,} rows, against {small:,}",
         1e6 * high["seconds"] / large,
@@ -203,35 +158,12 @@ def _growth(small: int, large: int) -> list[dict[str, Any]]:
     return [per_row, memory]
 
 
-def _in_process(n: int) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", str(n)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
 def _fit_alone(n: int) -> dict[str, float]:
     sim = simulate(n=n, d_z=5, d_e=14, n_proxies=5, alpha=ALPHA, random_state=0)
     table, roles = sim.table, sim.roles
     del sim
     seconds, model = cpu(lambda: ProxyCalibrator(roles).fit(table))
     return {"seconds": seconds, "alpha": model.alpha_, "peak": peak_memory()}
-
-
-def peak_memory() -> float:
-    """Bytes that this process has held at most.
-
-    Linux keeps that of the program itself; the portable figure takes over the peak of whoever started it.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return 1024.0 * float(line.split()[1])
-    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":

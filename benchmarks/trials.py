@@ -17,11 +17,11 @@ from proxycal.datasets import load_jobs
 from proxycal.errors import ProxycalWarning
 from proxycal.model import ProxyCalibrator
 from proxycal.table.encode import Encoder
-from proxycal.testing.simulation import Simulation, inject_bias, simulate
-from proxycal.testing.worlds import LEVELS, draw_world
+from proxycal.testing import Simulation, draw_world, inject_bias, simulate
+from proxycal.testing.worlds import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -43,18 +43,23 @@ class Case:
 
 
 def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The work of one cell: a trial for each of its seeds. A fit that raises is a row with its error."""
-    rows = []
+    """The work of one cell: a trial for each of its seeds."""
+    return each_seed(settings, lambda seed: trial(draw(settings, seed)))
+
+
+def each_seed(settings: Mapping[str, Any], run: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row per seed of a cell. A fit that raises is a row with its error."""
+    rows: list[dict[str, Any]] = []
     for seed in settings["seeds"]:
         try:
-            rows.append({"seed": seed, **trial(draw(settings, seed)), "error": None})
+            rows.append({"seed": seed, **run(seed), "error": None})
         except Exception as error:  # one bad data set is a result of the benchmark, not its end
             rows.append({"seed": seed, "error": f"{type(error).__name__}: {error}"})
     return rows
 
 
 def draw(settings: Mapping[str, Any], seed: int) -> Case:
-    """The data set of a cell and a seed: "synthetic", "JOBS", "JOBS resampled", or a world of `worlds.py`.
+    """The data set of a cell and a seed: "synthetic", "JOBS", "JOBS resampled", or a kind of `draw_world`.
 
     >>> case = draw({"world": "gaussian", "n": 200, "alpha": 3.0}, seed=1)
     >>> case.table.shape, len(case.a)
@@ -62,10 +67,10 @@ def draw(settings: Mapping[str, Any], seed: int) -> Case:
     """
     n, alpha = int(settings["n"]), float(settings["alpha"])
     if settings["world"] == "synthetic":
-        made = simulate(
+        sim = simulate(
             n=n, d_z=settings["d_z"], d_e=10, alpha=alpha, noise=settings["noise"], random_state=seed
         )
-        return _simulated(made, alpha)
+        return _simulated(sim, alpha)
     if settings["world"] == "JOBS":
         jobs = load_jobs()
         return _simulated(inject_bias(jobs.table, jobs.roles, alpha=alpha, random_state=seed), alpha)
@@ -79,9 +84,9 @@ def draw(settings: Mapping[str, Any], seed: int) -> Case:
     return Case(world.table(), world.roles, world.a, world.alpha, world.level)
 
 
-def _simulated(made: Simulation, alpha: float) -> Case:
-    a = made.truth["a"].to_numpy(dtype=float)
-    return Case(made.table, made.roles, a, np.full(len(a), alpha))
+def _simulated(sim: Simulation, alpha: float) -> Case:
+    a = sim.truth["a"].to_numpy(dtype=float)
+    return Case(sim.table, sim.roles, a, np.full(len(a), alpha))
 
 
 def trial(case: Case) -> dict[str, Any]:
@@ -133,8 +138,8 @@ def _levels(case: Case, level: np.ndarray, model: ProxyCalibrator, best: np.ndar
     rows = []
     for code, name in enumerate(LEVELS):
         label = f"exact, level={name}"
-        one = summary.loc[label if label in summary.index else "exact", ["alpha", "low", "high"]]
-        alpha, low, high = one.to_numpy(dtype=float).tolist()
+        estimate = summary.loc[label if label in summary.index else "exact", ["alpha", "low", "high"]]
+        alpha, low, high = estimate.to_numpy(dtype=float).tolist()
         rows.append({
             "level": name,
             "alpha_true": float(case.alpha[level == code].mean()),

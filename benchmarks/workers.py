@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import null as bench_null
-from benchmarks import trials
+from benchmarks import null, trials
+from benchmarks.measure import ratios, row
 from benchmarks.scale import ROLES, write_table
-from benchmarks.speed import ratios, row
 from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.model import ProxyCalibrator
 from proxycal.scale.calibrate import calibrate_files
@@ -25,7 +24,7 @@ from proxycal.scale.calibrate import calibrate_files
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proxycal.studies.bench import Page
+    from benchmarks.pages import Page
 
 ENGINES: tuple[Engine, ...] = ("joblib", "dask")
 ROUNDS = 3
@@ -36,18 +35,19 @@ FITTED = 210_000
 def page(quick: bool) -> Page:
     """All ratios, measured now."""
     sizes = (FITTED,) if quick else (1_000_000, 4_000_000)
-    cells = [cell.settings for cell in bench_null.bench(quick=True).cells]
+    cells = [cell.settings for cell in null.bench(quick=True).cells]
     cells = cells[:4] if quick else cells * 3
     with tempfile.TemporaryDirectory(prefix="proxycal-workers-") as folder:
         place = Path(folder)
         for n in {FITTED, *sizes}:
             write_table(place / f"{n}.parquet", n)
         ProxyCalibrator(ROLES).fit_files([place / f"{FITTED}.parquet"]).save(place / "run")
-        rows = [one for engine in ENGINES for one in _compared(engine, place, sizes, cells)]
+        rows = [line for engine in ENGINES for line in compared(engine, place, sizes, cells)]
     return ratios("Workers", rows)
 
 
-def _compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[Any]) -> list[dict[str, Any]]:
+def compared(engine: Engine, place: Path, sizes: tuple[int, ...], cells: list[Any]) -> list[dict[str, Any]]:
+    """The ratios of one engine."""
     work: dict[str, Callable[[dict[str, Any]], float]] = {
         f"a sweep of {len(cells)} cells": partial(_sweep, cells),
         **{f"calibrate {n:,} rows": partial(_calibrate, place, n) for n in sizes},

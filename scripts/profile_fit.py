@@ -19,8 +19,8 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from benchmarks.measure import peak_memory
 from benchmarks.scale import ROLES, write_table
-from benchmarks.speed import peak_memory
 from proxycal import ProxyCalibrator
 
 # Parts that do not contain each other: (file, function) of this package.

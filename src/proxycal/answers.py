@@ -11,7 +11,7 @@ import numpy as np
 
 from proxycal import __version__
 from proxycal.methods.exact.portrait import gate_of, spread_of
-from proxycal.methods.registry import Prediction
+from proxycal.methods.registry import Prediction, method_named
 from proxycal.questions.answers import Power, Refutation
 from proxycal.report.data import (
     EnvironmentColumn,
@@ -40,12 +40,11 @@ ROWS_SHOWN = 20_000
 CALIBRATED = ("y_cal", "y_cal_low", "y_cal_high", "p_biased", "shift", "mu")
 # Rows that are answered at a time. A table may be cut at any multiple of it without changing a digit.
 BLOCK = 2048
-_VERSIONED = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
 
 
-def versions() -> dict[str, str]:
-    """What a fit was made with, package -> version."""
-    found = {name: metadata.version(name) for name in _VERSIONED}
+def versions(method: str) -> dict[str, str]:
+    """What a fit of that method was made with, package -> version."""
+    found = {name: metadata.version(name) for name in method_named(method).libraries}
     return {"python": python_version(), "proxycal": __version__, **found}
 
 

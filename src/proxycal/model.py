@@ -71,7 +71,7 @@ class ProxyCalibrator(BaseEstimator):
 
     s = +1 for direction="over", -1 for "under": the data cannot tell the two apart, so you say which.
 
-    roles : which column is what. method : "exact" | "paper" | "moments".
+    roles : which column is what. method : "exact" | "moments" | "paper" (pip install 'proxycal[paper]').
     effect : "constant" | "by:COLUMN" | "linear", how alpha may vary.
     level : of all intervals. missing : "raise" | "drop" | "impute".
     random_state : a whole number; the same seed gives the same bytes, whatever n_jobs.
@@ -154,6 +154,7 @@ class ProxyCalibrator(BaseEstimator):
         on it. Up to 200,000 rows, and for a single CSV, this is `fit` of the whole table.
         """
         settings = self._settings()
+        method_named(settings.method)  # says before anything is read what is not installed
         text = [name for name in (self.roles.id, self.roles.cluster) if name is not None]
         names = [os.fspath(one) for one in tables]
         if len(names) == 1 and fits_in_memory(names[0], LARGE):
@@ -182,7 +183,7 @@ class ProxyCalibrator(BaseEstimator):
             settings=settings,
             roles=self.roles,
             n=n,
-            versions=versions(),
+            versions=versions(settings.method),
         )
         rows = rows_shown(df, arrays, encoder, fitted, result)
         # Only now, all at once: a fit that fails leaves an earlier one as it was.

@@ -23,10 +23,10 @@ from app.driving import (
     upload,
 )
 from browser import use_scheme, use_width
-from proxycal.cli.demonstration import biased_jobs
 from proxycal.errors import ProxycalError
 from proxycal.files import read_table, write_table
 from proxycal.report.summary import between, number, sentence
+from proxycal.testing.example import biased_jobs
 
 HOSTILE = "<img src=x onerror=\"document.title='hit'\">"
 

@@ -7,7 +7,7 @@ import pytest
 import proxycal
 from proxycal.app.guess import guess_roles
 from proxycal.app.request import roles_from
-from proxycal.cli.demonstration import biased_jobs
+from proxycal.testing.example import biased_jobs
 
 
 def guessed(table: pd.DataFrame) -> dict[str, str]:

@@ -14,10 +14,10 @@ from proxycal.app.reproduce import Source, python_script, shell_commands
 from proxycal.app.request import Request
 from proxycal.app.tables import excel_to_csv
 from proxycal.cli import main
-from proxycal.cli.demonstration import ALPHA, biased_jobs
 from proxycal.files import read_table
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
+from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 
 HOSTILE = 'it\'s "$(touch owned)", `b`; \\'
 
@@ -78,12 +78,12 @@ def test_the_example_is_made_again_to_the_last_digit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sim = biased_jobs()
     request = Request(sim.roles, Settings())
-    first, *_ = commands_of(shell_commands(Source("jobs.csv", ALPHA), request), tmp_path)
+    first, *_ = commands_of(shell_commands(Source("jobs.csv", EXAMPLE_ALPHA), request), tmp_path)
     assert first[:2] == ["python", "-c"]
     exec(first[2], {})
     assert read_table(tmp_path / "jobs.csv").equals(sim.table)
     names: dict[str, object] = {}
-    exec(python_script(Source("again.csv", ALPHA), request).split("roles = ")[0], names)
+    exec(python_script(Source("again.csv", EXAMPLE_ALPHA), request).split("roles = ")[0], names)
     assert names["table"].equals(sim.table)
 
 

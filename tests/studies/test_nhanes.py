@@ -103,7 +103,7 @@ def test_a_failed_cell_is_one_row_with_its_error():
 
 def test_a_quick_study_writes_page_tables_and_figures(tmp_path, monkeypatch):
     monkeypatch.setattr(nhanes, "QUICK_STEP", SMALL)
-    page = nhanes.perform(True, tmp_path, How(quiet=True))
+    page = nhanes.perform(True, tmp_path, How())
     assert page == (tmp_path / "results.md").read_text(encoding="utf-8")
     assert "QUICK RUN" in page
     assert "Cells that failed" not in page
@@ -113,7 +113,7 @@ def test_a_quick_study_writes_page_tables_and_figures(tmp_path, monkeypatch):
         f"figures/nhanes-{name}.{end}" for name in ("rmse", "groups", "error") for end in ("png", "pdf")
     } <= made
     assert {f"tables/nhanes-{name}.{end}" for name in ("rmse", "means") for end in ("csv", "md")} <= made
-    again = nhanes.perform(True, tmp_path, How(quiet=True, resume=True))
+    again = nhanes.perform(True, tmp_path, How(resume=True))
     assert again == page
 
 

@@ -19,7 +19,7 @@ from proxycal.studies.experiments import make, perform, write_sanity
 from proxycal.studies.sweep import Cell, Done, How
 
 CHEAP = ("proxy-only", "oracle")
-QUIET = How(quiet=True)
+QUIET = How()
 
 
 def test_the_full_studies_are_those_of_the_paper():

@@ -39,8 +39,8 @@ def open_upload(number: int, path: Path, name: str) -> Opened:
 
 def open_example(number: int, path: Path) -> Opened:
     """JOBS with a known bias, written to `path` and read like any other file; its roles are known."""
-    from proxycal.cli.demonstration import ALPHA, biased_jobs
     from proxycal.files import write_table
+    from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 
     sim = biased_jobs(seed=0)
     write_table(sim.table, path)
@@ -50,4 +50,4 @@ def open_example(number: int, path: Path) -> Opened:
         Guess(str(name), roles.get(name, UNUSED), _WHY.get(roles.get(name, UNUSED), "not needed"))
         for name in table.frame.columns
     )
-    return Opened(number, table, guesses, Source(EXAMPLE, ALPHA))
+    return Opened(number, table, guesses, Source(EXAMPLE, EXAMPLE_ALPHA))

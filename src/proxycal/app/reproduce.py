@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from proxycal.cli.console import shell
-from proxycal.report.summary import listed
+from proxycal.report.shell import OPTION_NAMES, role_options, shell
 from proxycal.settings import Settings
 
 if TYPE_CHECKING:
     from proxycal.app.request import Request
 
-# What the example was made from, in Python; `demo.biased_jobs` does the same.
+# What the example was made from, in Python; `testing.example.biased_jobs` does the same.
 _EXAMPLE = """jobs = pc.datasets.load_jobs()
 pc.inject_bias(jobs.table, jobs.roles, alpha={alpha}, random_state=0).table.to_csv({name!r}, index=False)"""
-_OPTIONS = {"random_state": "seed", "n_jobs": "jobs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,7 @@ def python_script(source: Source, request: Request) -> str:
     roles = request.roles
     named = [f"    {role}={value!r}," for role, value in roles.to_dict().items() if value is not None]
     options = "".join(f", {name}={value!r}" for name, value in _changed(request.settings).items())
-    text = [name for name in (roles.id, roles.cluster) if name is not None]
-    kept = f", text={text!r}" if text else ""
+    kept = f", text={list(roles.text)!r}" if roles.text else ""
     lines = [
         "import pandas as pd",
         "",
@@ -66,14 +63,10 @@ def python_script(source: Source, request: Request) -> str:
 
 def shell_commands(source: Source, request: Request) -> str:
     """Commands that make the run folder, the calibrated table and the report again."""
-    roles = request.roles
-    fit = ["proxycal", "fit", _operand(source.table), f"--outcome={roles.outcome}"]
-    fit += [f"--proxies={listed(roles.proxies)}", f"--environment={listed(roles.environment)}"]
-    for role in ("weights", "cluster", "id", "truth"):
-        if getattr(roles, role) is not None:
-            fit.append(f"--{role}={getattr(roles, role)}")
+    fit = ["proxycal", "fit", _operand(source.table)]
+    fit += [f"{option}={columns}" for option, columns in role_options(request.roles).items()]
     for name, value in _changed(request.settings).items():
-        fit.append(f"--{_OPTIONS.get(name, name)}={value}")
+        fit.append(f"--{OPTION_NAMES.get(name, name)}={value}")
     lines = (
         [shell("python", "-c", "import proxycal as pc\n" + "\n".join(made))]
         if (made := _prepare(source))

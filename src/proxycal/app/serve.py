@@ -21,7 +21,6 @@ from proxycal.app.tables import LIMIT
 from proxycal.app.timing import Pace
 from proxycal.app.upload import Door
 from proxycal.app.workspace import Workspaces
-from proxycal.cli import console
 from proxycal.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ def serve(port: int, browser: bool) -> None:
     listener = _listen(port)
     port = listener.getsockname()[1]
     address = f"http://{HOST}:{port}"
-    console.say(f"the page is at {address}", "stop it with Ctrl-C")
-    sys.stdout.flush()
+    print(f"the page is at {address}\nstop it with Ctrl-C", flush=True)
     if browser and _has_screen():
         threading.Timer(1.0, webbrowser.open, [address]).start()
     with contextlib.suppress(KeyboardInterrupt):

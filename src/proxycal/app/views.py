@@ -11,6 +11,7 @@ from pandas.api.types import is_numeric_dtype
 
 from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
+from proxycal.extras import INSTALL_TORCH, has_torch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +61,7 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         roles=ROLES,
         direction=direction,
         levels=levels,
+        install_torch=None if has_torch() else INSTALL_TORCH,
     )
 
 

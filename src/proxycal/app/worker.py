@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxycal.app.request import Request
-from proxycal.cli import console
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         return count
 
     begin("reading the table")
-    frame = console.read(table, request.roles)
+    from proxycal.files import read_table
+
+    frame = read_table(table, text=request.roles.text)
     refuse_taken(frame)
     from proxycal.app.answer import write_answer
     from proxycal.model import ProxyCalibrator
@@ -86,7 +87,8 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
     begin("calibrating")
     said = write_calibrated(model, frame, folder / CALIBRATED)
     begin("drawing the report")
-    console.write_run(model, folder / "run")
+    model.save(folder / "run")
+    model.report(folder / "run" / "report.html")
     write_answer(model.report_data(), said, folder)
 
 

@@ -1,4 +1,99 @@
-"""The command line: parse, call, print."""
+"""The command line: parse, call, print. Exit 0 done, 2 bad input, 1 anything else.
 
-from proxycal.cli.commands import app as app
-from proxycal.cli.commands import main as main
+An error is one line on standard error; PROXYCAL_DEBUG=1 adds the traceback. Each command has a module, and
+imports the heavy rooms inside its function, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxycal.cli import (
+    bench,
+    calibrate,
+    check,
+    console,
+    demo,
+    experiment,
+    fit,
+    questions,
+    report,
+    simulate,
+    web,
+)
+from proxycal.errors import ProxycalError, ProxycalWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    name="proxycal",
+    help="Calibrate a biased measurement with proxies that never saw the reporter.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (
+    demo.demo,
+    check.check,
+    fit.fit,
+    calibrate.calibrate,
+    report.report,
+    questions.refute,
+    questions.power,
+    simulate.simulate,
+    experiment.experiment,
+    bench.bench,
+):
+    app.command()(_command)
+app.command("app")(web.serve_app)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from proxycal import __version__
+
+        typer.echo(f"proxycal {__version__}")
+        raise typer.Exit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ProxycalWarning)
+        try:
+            code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)
+        except Exception as error:
+            return _explain(error)
+    if code == 130:  # what typer makes of Ctrl-C
+        console.complain("error: interrupted; no partial files were left behind")
+        return 1
+    # Only now: a command that was refused prints its one line and nothing else.
+    ours = [str(warning.message) for warning in caught if issubclass(warning.category, ProxycalWarning)]
+    for message in dict.fromkeys(ours):
+        console.complain(f"warning: {message}")
+    return int(code or 0)
+
+
+def _explain(error: Exception) -> int:
+    if os.environ.get("PROXYCAL_DEBUG") == "1":
+        traceback.print_exc()
+    usage = getattr(error, "format_message", None)  # click's own errors, wherever typer takes click from
+    if usage is not None:
+        console.complain(f"error: {usage()} (see --help)")
+        return 2
+    if isinstance(error, ProxycalError):
+        console.complain(f"error: {error}")
+        return 2
+    console.complain(
+        f"error: unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not in your data; "
+        "run again with PROXYCAL_DEBUG=1 for details to report"
+    )
+    return 1

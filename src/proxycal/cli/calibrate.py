@@ -1,4 +1,4 @@
-"""`proxycal calibrate`: the options, nothing else."""
+"""`proxycal calibrate`: tables with a fitted run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import EngineName, Json, Quiet, Run, Scheduler, Tables, Workers
+from proxycal.cli.options import EngineName, Json, Quiet, Resume, Run, Scheduler, Tables, Workers
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -18,16 +18,16 @@ def calibrate(
     run: Run,
     tables: Tables,
     out: Annotated[
-        Path, typer.Option(help="CSV or Parquet file for one table; folder for any number.", metavar="PLACE")
+        Path, typer.Option(help="CSV or Parquet file for one table, or a folder for several.", metavar="PATH")
     ],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    resume: Resume = False,
     jobs: Workers = None,
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Calibrate tables with a fitted run: their columns, then y_cal, interval, p_biased, shift and mu."""
+    """Calibrate tables with a fitted run: their columns, then y_cal, its interval, p_biased, shift and mu."""
     from proxycal.scale.calibrate import calibrate_files
     from proxycal.table.wording import counted
 
@@ -49,5 +49,5 @@ def calibrate(
         what = "calibrated" if done.verdict == "bias found" else f"left as reported ({done.verdict})"
         parts = f", {counted(len(done.files), 'file')} of {counted(done.tables, 'table')}"
         where = "" if done.files == (str(out),) else parts
-        before = f", {done.resumed} of them finished before" if done.resumed else ""
+        before = f", {done.resumed} of them were already finished" if done.resumed else ""
         console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")

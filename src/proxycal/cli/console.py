@@ -1,10 +1,9 @@
-"""What the commands share: reading with roles, writing runs, and saying things on the right stream."""
+"""What the commands share: reading tables, writing runs, and printing to the right stream."""
 
 from __future__ import annotations
 
 import json
 import math
-import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
+from proxycal.report.shell import role_options, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
-    """A table from a file; ids and clusters stay text, so that "01001" keeps its zero."""
+    """A table from a file, with its ids as text."""
     from proxycal.files import read_table
 
-    return read_table(table, text=[name for name in (roles.id, roles.cluster) if name is not None])
+    return read_table(table, text=roles.text)
 
 
 def write_run(model: ProxyCalibrator, folder: Path) -> Path:
@@ -39,7 +39,7 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Find out before a long fit, not after it, that its run folder cannot be written."""
+    """Refuse a run folder that cannot be written, before a long fit and not after it."""
     from proxycal.store import MANIFEST
 
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
@@ -51,13 +51,13 @@ def check_writable(folder: Path) -> None:
     while not place.exists() and place != place.parent:
         place = place.parent
     if not place.is_dir():
-        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another place")
+        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another folder")
     try:
         with tempfile.TemporaryDirectory(dir=place, prefix=".proxycal-"):
             pass
     except OSError as error:
         raise StoreError(
-            f"'{folder}' cannot be written: {error.strerror or error}; choose another place for --out"
+            f"'{folder}' cannot be written: {error.strerror or error}; choose another folder for --out"
         ) from error
 
 
@@ -82,7 +82,7 @@ def result(model: ProxyCalibrator) -> dict[str, Any]:
 
 
 def show(model: ProxyCalibrator) -> None:
-    """Verdict, answer, estimators and the findings that ask for something."""
+    """Print the verdict, the estimate, the estimators and the findings to look at."""
     from proxycal.report.terminal import output, show_result
 
     show_result(output(), model.report_data())
@@ -93,13 +93,13 @@ def say(*lines: str) -> None:
     print(*lines, sep="\n")
 
 
-def say_next(command: str) -> None:
-    """The command that follows."""
-    print(f"\nnext:   {command}")
+def say_next(*command: object) -> None:
+    """The command to run next."""
+    print(f"\nnext:   {command[0] if len(command) == 1 else shell(*command)}")
 
 
 def complain(text: str) -> None:
-    """One line on standard error, whatever the text was."""
+    """One line on standard error, even if the text has several."""
     print(" ".join(text.split()), file=sys.stderr)
 
 
@@ -108,26 +108,40 @@ def print_json(values: dict[str, Any]) -> None:
     print(json.dumps(_plain(values), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def shell(*parts: object) -> str:
-    """A command as it can be pasted into a shell."""
-    return " ".join(shlex.quote(str(part)) for part in parts)
-
-
 def fit_command(table: Path, roles: Roles, direction: str = "over") -> str:
     """The fit of a table with these roles, to be pasted."""
-    from proxycal.report.summary import listed
+    options = {**role_options(roles), "--direction": direction, "--out": "run"}
+    return shell("proxycal", "fit", table, *(part for option in options.items() for part in option))
 
-    parts: list[object] = ["proxycal", "fit", table, "--outcome", roles.outcome]
-    parts += ["--proxies", listed(roles.proxies), "--environment", listed(roles.environment)]
-    for role in ("weights", "cluster", "id", "truth"):
-        if getattr(roles, role) is not None:
-            parts += [f"--{role}", getattr(roles, role)]
-    return shell(*parts, "--direction", direction, "--out", "run")
+
+@contextmanager
+def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A callback (done, total) that moves a bar on standard error; None if that is not a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+               TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn())  # fmt: skip
+    # Pieces take seconds to minutes: the speed is taken over all of this run, not over the last seconds.
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=86_400.0)
+    with bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
 def working(what: str, quiet: bool) -> Iterator[None]:
-    """A sign of life with the time it took, on standard error and only if that is a terminal."""
+    """A spinner with the elapsed time, on standard error and only if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield
         return
@@ -158,9 +172,9 @@ def progress(total: int, done: int, quiet: bool) -> Iterator[Callable[[], None]]
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

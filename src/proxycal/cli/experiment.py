@@ -1,4 +1,4 @@
-"""`proxycal experiment`: the options, nothing else."""
+"""`proxycal experiment`: the studies of the paper, and ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from proxycal.cli import console
+from proxycal.cli.options import EngineName, Quiet, Resume, Scheduler, Workers
 from proxycal.errors import SettingsError, StoreError
+from proxycal.extras import require_torch
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -18,29 +20,41 @@ if TYPE_CHECKING:
 def experiment(
     study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, case-study or nhanes.")],
     out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few small cells, a smoke test.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores if not given.")] = None,
-    engine: Annotated[str, typer.Option(help="joblib or dask.")] = "joblib",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    methods: Annotated[str, typer.Option(help="Only these: paper,exact,...", metavar="A,B")] = "",
-    ohie: Annotated[Path | None, typer.Option(help="Folder of the OHIE files.", metavar="DIR")] = None,
-    stand_in: Annotated[bool, typer.Option("--stand-in", help="A simulated table like OHIE.")] = False,
-    sanity: Annotated[bool, typer.Option("--sanity", help="Write sanity pages of one data set too.")] = False,
-    simulated: Annotated[bool, typer.Option("--simulated", help="case-study: a made-up nation.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of a few small cells.")] = False,
+    resume: Resume = False,
+    jobs: Workers = None,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
+    methods: Annotated[
+        str, typer.Option(help="Methods to compare, such as paper,exact (default: all).", metavar="A,B")
+    ] = "",
+    ohie: Annotated[
+        Path | None, typer.Option(help="semisynthetic: folder of the OHIE files.", metavar="DIR")
+    ] = None,
+    stand_in: Annotated[
+        bool, typer.Option("--stand-in", help="semisynthetic: add a simulated table like OHIE.")
+    ] = False,
+    sanity: Annotated[
+        bool, typer.Option("--sanity", help="Also write sanity pages of one data set.")
+    ] = False,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="case-study: use simulated counties and losses.")
+    ] = False,
     sheldus: Annotated[Path | None, typer.Option(help="case-study: SHELDUS export.", metavar="FILE")] = None,
     storm_events: Annotated[
         Path | None, typer.Option(help="case-study: folder of Storm Events details.", metavar="DIR")
     ] = None,
-    zones: Annotated[Path | None, typer.Option(help="case-study: zone table.", metavar="FILE")] = None,
+    zones: Annotated[
+        Path | None, typer.Option(help="case-study: table of forecast zones and counties.", metavar="FILE")
+    ] = None,
     transitions: Annotated[
         Path | None, typer.Option(help="case-study: Dynamic World transitions.", metavar="FILE")
     ] = None,
     counties: Annotated[Path | None, typer.Option(help="case-study: ACS table.", metavar="FILE")] = None,
-    year: Annotated[int | None, typer.Option(help="case-study: year of the maps; the last.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    year: Annotated[int | None, typer.Option(help="case-study: map year (default: latest).")] = None,
+    quiet: Quiet = False,
 ) -> None:
-    """The studies of the paper, with its figures beside ours; nhanes: self-reports whose truth is known."""
+    """Run the paper's studies with its figures beside ours; nhanes: self-reports with measured truth."""
     import joblib
 
     from proxycal.studies.case_study_files import Inputs
@@ -48,27 +62,34 @@ def experiment(
     from proxycal.studies.nhanes import perform as perform_nhanes
     from proxycal.studies.sweep import How
 
-    asked = [name.strip() for name in methods.split(",") if name.strip()]
+    chosen = [name.strip() for name in methods.split(",") if name.strip()]
     inputs = Inputs(sheldus, storm_events, zones, transitions, counties, simulated)
     workers = joblib.cpu_count() if jobs is None else jobs
-    # Refuses what it does not know before anything is written.
-    if study in ("nhanes", "case-study") and (asked or ohie or stand_in or sanity):
-        raise SettingsError(f"--methods, --ohie, --stand-in and --sanity are not for {study}: leave them out")
+    # Options that do not apply are refused before anything is written.
+    if study in ("nhanes", "case-study") and (chosen or ohie or stand_in or sanity):
+        raise SettingsError(
+            f"--methods, --ohie, --stand-in and --sanity do not apply to {study}: leave them out"
+        )
     if study == "case-study":
         if resume or scheduler or engine != "joblib":
-            raise SettingsError("--resume, --engine and --scheduler are not for case-study: leave them out")
+            raise SettingsError(
+                "--resume, --engine and --scheduler do not apply to case-study: leave them out"
+            )
         _case_study(inputs, out, year, quick, workers, quiet)
         return
     if inputs != Inputs() or year is not None:
         raise SettingsError(f"losses, land cover, counties and --year are for case-study, not for {study}")
-    made = None
+    if sanity:
+        require_torch("--sanity", "leave it out")
+    plan = None
     if study != "nhanes":
-        made = make(study, quick, asked, None if ohie is None else str(ohie), stand_in)
+        plan = make(study, quick, chosen, None if ohie is None else str(ohie), stand_in)
     folder = _folder(out)
-    how = How(workers, cast("Engine", engine), scheduler, resume, quiet)
-    text = perform_nhanes(quick, folder, how) if made is None else perform(made, folder, how)
-    if sanity and made is not None:
-        write_sanity(made, folder)
+    with console.progress_bar(f"experiment {study}", quiet) as progress:
+        how = How(workers, cast("Engine", engine), scheduler, resume, progress)
+        text = perform_nhanes(quick, folder, how) if plan is None else perform(plan, folder, how)
+    if sanity and plan is not None:
+        write_sanity(plan, folder)
     if not quiet:
         console.say(text, f"written: {folder / 'results.md'}")
 
@@ -88,5 +109,5 @@ def _case_study(
 
 def _folder(out: Path | None) -> Path:
     if out is None:
-        raise StoreError("no place for the results given: pass --out with the name of a folder")
-    return Path(out)
+        raise StoreError("--out is required: name a folder for the results")
+    return out

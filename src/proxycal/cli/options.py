@@ -1,43 +1,127 @@
-"""Options that several commands share, each said once."""
+"""The options that commands share, each spelled once.
+
+Options for roles and settings are generated from the fields of `Roles` and `Settings`; all that is written
+here is their help. A command that `takes` them gets what was typed as its argument `given`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from proxycal.cli.request import LIST_ROLES, Given
+from proxycal.report.shell import OPTION_NAMES
+from proxycal.settings import Settings
+from proxycal.table.roles import Roles
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
 Tables = Annotated[
     list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files.", show_default=False)
 ]
-EngineName = Annotated[str, typer.Option("--engine", help="joblib or dask.")]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)
 ]
-Outcome = Annotated[str | None, typer.Option(help="Column that may carry the reporting bias.")]
-Proxies = Annotated[
-    list[str] | None, typer.Option(help="Columns that see the content, never the report: a,b", metavar="A,B")
-]
-Environment = Annotated[
-    list[str] | None, typer.Option(help="Columns that may drive content and bias: c,d", metavar="C,D")
-]
-Weights = Annotated[str | None, typer.Option(help="Column of observation weights.")]
-Cluster = Annotated[str | None, typer.Option(help="Column of rows that belong together.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-Truth = Annotated[str | None, typer.Option(help="Column of true values of the rows that were validated.")]
-Direction = Annotated[str | None, typer.Option(help="over or under: which way reports are biased.")]
-Method = Annotated[str | None, typer.Option(help="exact, paper or moments.")]
-Effect = Annotated[str | None, typer.Option(help="constant, linear or by:COLUMN.")]
-Level = Annotated[float | None, typer.Option(help="Level of the intervals, such as 0.95.")]
-Missing = Annotated[str | None, typer.Option(help="raise, drop or impute rows with missing values.")]
-Seed = Annotated[int | None, typer.Option(help="Same seed, same bytes.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes to use; the answer does not depend on it.")]
-Workers = Annotated[
-    int | None,
-    typer.Option("--jobs", help="Processes to use; all cores if not given."),
-]
-Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
+Workers = Annotated[int | None, typer.Option("--jobs", help="Number of processes (default: all cores).")]
+EngineName = Annotated[str, typer.Option("--engine", help="joblib or dask.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
+
+# Help of the generated options; {choices} are those of the setting. One line for each role and setting.
+_HELP = {
+    "outcome": "Column that may carry the reporting bias.",
+    "proxies": "Columns that measure the content and are free of the reporting bias: a,b",
+    "environment": "Columns that may affect both the content and the bias: c,d",
+    "weights": "Column of observation weights.",
+    "cluster": "Column that says which rows belong together.",
+    "id": "Column that identifies the rows.",
+    "truth": "Column of true values, filled in where a row was validated.",
+    "method": "Estimator: {choices}.",
+    "direction": "Direction of the bias: {choices}.",
+    "effect": "How the size of the bias may vary: {choices}.",
+    "level": "Level of the intervals, such as 0.95.",
+    "interval": "How standard errors are computed: {choices}.",
+    "missing": "What to do with missing values: {choices}.",
+    "random_state": "Random seed; the same seed gives the same result.",
+    "n_jobs": "Number of processes; the result does not depend on it.",
+}
+
+Command = Callable[..., None]
+
+
+def _option(name: str, kind: Any, **words: Any) -> inspect.Parameter:
+    called = OPTION_NAMES.get(name, name)
+    annotation = Annotated[kind | None, typer.Option(f"--{called.replace('_', '-')}", **words)]
+    return inspect.Parameter(called, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _role_option(role: str) -> inspect.Parameter:
+    if role in LIST_ROLES:
+        return _option(role, list[str], help=_HELP[role], metavar="A,B")
+    return _option(role, str, help=_HELP[role])
+
+
+def _setting_option(field: dataclasses.Field[Any]) -> inspect.Parameter:
+    kind = field.metadata.get("kind", str)
+    return _option(field.name, kind, help=_HELP[field.name].format(choices=_choices(field.metadata)))
+
+
+def _choices(rule: Any) -> str:
+    """The allowed values in words: "constant, linear or by:COLUMN"."""
+    names = list(rule.get("allowed", ()))
+    if rule.get("prefix"):
+        names.append(rule["prefix"] + rule["placeholder"])
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+ROLES = tuple(_role_option(field.name) for field in dataclasses.fields(Roles))
+# A section of settings (a field made by a factory) is for the settings file.
+SETTINGS = tuple(
+    _setting_option(field)
+    for field in dataclasses.fields(Settings)
+    if field.default_factory is dataclasses.MISSING
+)
+
+
+def takes(*families: tuple[inspect.Parameter, ...]) -> Callable[[Command], Command]:
+    """Give a command the options of ROLES or SETTINGS, and --config, in place of its argument `given`.
+
+    An option that the command declares itself is its own.
+    """
+
+    def decorate(command: Command) -> Command:
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+        ]
+        names = {parameter.name for parameter in own}
+        generated = [option for family in families for option in family if option.name not in names]
+        generated.append(
+            inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Config)
+        )
+
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            typed = {option.name: values.pop(option.name) for option in generated}
+            config = typed.pop("config")
+            options = {name: value for name, value in typed.items() if value not in (None, [], ())}
+            command(**values, given=Given(options, config))
+
+        at = [parameter.name for parameter in own].index("given")
+        parameters = [*own[:at], *generated, *own[at + 1 :]]
+        # typer reads the signature, and the annotations beside it.
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return decorate

@@ -1,49 +1,28 @@
-"""`proxycal refute` and `proxycal power`: questions put to a finished fit, and to a table before one."""
+"""`proxycal refute` and `proxycal power`: questions about a finished fit, or about a table before one."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import (
-    Cluster,
-    Config,
-    Direction,
-    Effect,
-    Environment,
-    Id,
-    Json,
-    Level,
-    Method,
-    Missing,
-    Outcome,
-    Proxies,
-    Quiet,
-    Run,
-    Seed,
-    Truth,
-    Weights,
-    Workers,
-)
+from proxycal.cli.options import ROLES, SETTINGS, Json, Quiet, Run, Workers, takes
+from proxycal.cli.request import Given
 from proxycal.errors import SettingsError
 from proxycal.questions.refute import REFUTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
     from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
-    from proxycal.questions.refits import Progress
     from proxycal.questions.refute import RefuterName
 
-Repetitions = Annotated[int, typer.Option(help="Refits of each kind.", min=2)]
+Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
 
 
 def refute(
@@ -54,42 +33,32 @@ def refute(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Try to break a finished fit: change its rows in one way, fit again, and see what still stands."""
+    """Try to refute a finished fit: change its rows in one way, refit, and compare."""
     import joblib
 
     from proxycal.saved import load
 
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
-    with counted(f"refits ({kind})", quiet) as progress:
-        found = model.refute(cast("RefuterName", kind), repetitions, progress)
+    with console.progress_bar(f"refits ({kind})", quiet) as progress:
+        answer = model.refute(cast("RefuterName", kind), repetitions, progress)
     keep(run, model)
     if json_output:
-        console.print_json(found.to_dict())
+        console.print_json(answer.to_dict())
     elif not quiet:
-        shown = found.table.drop(columns="note").dropna(axis=1, how="all")
-        console.say(shown.to_string(float_format="{:.4g}".format), "", str(found))
-        console.say_next(console.shell("proxycal", "report", run))
+        shown = answer.table.drop(columns="note").dropna(axis=1, how="all")
+        console.say(shown.to_string(float_format="{:.4g}".format), "", str(answer))
+        console.say_next("proxycal", "report", run)
 
 
+@takes(ROLES, SETTINGS)
 def power(
     table: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a run folder.", metavar="TABLE|RUN")],
-    outcome: Outcome = None,
-    proxies: Proxies = None,
-    environment: Environment = None,
-    weights: Weights = None,
-    cluster: Cluster = None,
-    id_column: Id = None,
-    truth: Truth = None,
-    direction: Direction = None,
-    method: Method = None,
-    effect: Effect = None,
-    level: Level = None,
-    missing: Missing = None,
-    seed: Seed = None,
+    given: Given,
     jobs: Workers = None,
-    config: Config = None,
-    alphas: Annotated[str, typer.Option(help="Sizes to try, in sds of the outcome.")] = "0.25,0.5,1,2,5",
+    alphas: Annotated[
+        str, typer.Option(help="Sizes to try, in standard deviations of the outcome.")
+    ] = "0.25,0.5,1,2,5",
     repetitions: Repetitions = 20,
     picture: Annotated[
         Path | None, typer.Option(help="PNG, SVG or PDF file to draw.", metavar="FILE")
@@ -97,58 +66,51 @@ def power(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """How large a bias would have to be for this table to show it: known biases are injected and fitted.
+    """How large a bias must be for this table to show it: biases of known size are injected and fitted.
 
     A run folder in place of the table needs no roles, and keeps the answer for its report.
     """
     import joblib
 
     sizes = _numbers(alphas)
-    asked = {
-        "outcome": outcome, "proxies": proxies, "environment": environment, "weights": weights,
-        "cluster": cluster, "id": id_column, "truth": truth, "direction": direction, "method": method,
-        "effect": effect, "level": level, "missing": missing, "seed": seed,
-    }  # fmt: skip
-    make = _saved(table, config, asked) if table.is_dir() else _fitting(table, config, asked)
-    with counted("fits of injected biases", quiet) as progress:
-        model = make()
+    model_of = _saved(table, given) if table.is_dir() else _fitting(table, given)
+    with console.progress_bar("fits of injected biases", quiet) as progress:
+        model = model_of()
         model.n_jobs = joblib.cpu_count() if jobs is None else jobs
-        found = model.power(sizes, repetitions, progress)
+        answer = model.power(sizes, repetitions, progress)
     if table.is_dir():
         keep(table, model)
     if picture is not None:
-        _draw(found, picture)
+        _draw(answer, picture)
     if json_output:
-        console.print_json(found.to_dict())
+        console.print_json(answer.to_dict())
     elif not quiet:
-        console.say(found.table.to_string(float_format="{:.3g}".format), "", found.reading)
+        console.say(answer.table.to_string(float_format="{:.3g}".format), "", answer.reading)
         if table.is_dir():
-            console.say_next(console.shell("proxycal", "report", table))
+            console.say_next("proxycal", "report", table)
 
 
 def keep(run: Path, model: ProxyCalibrator) -> None:
-    """Write what was asked of the fit into its run folder, for the report."""
+    """Save the questions asked of a fit in its run folder, for the report."""
     from proxycal.questions.answers import answers_to_dict
     from proxycal.store import keep_questions
 
     keep_questions(run, answers_to_dict(model.questions_))
 
 
-def _saved(run: Path, config: Path | None, asked: dict[str, Any]) -> Callable[[], ProxyCalibrator]:
-    given = [f"--{name}" for name, value in asked.items() if value is not None]
-    if given or config is not None:
-        first = given[0] if given else "--config"
-        raise SettingsError(f"'{run}' is a run folder and has its roles: leave out {first}, or name a table")
+def _saved(run: Path, given: Given) -> Callable[[], ProxyCalibrator]:
+    if given.flags:
+        raise SettingsError(
+            f"'{run}' is a run folder and has its own roles: leave out {given.flags[0]}, or name a table"
+        )
     from proxycal.saved import load
 
     model = load(run)
     return lambda: model
 
 
-def _fitting(table: Path, config: Path | None, asked: dict[str, Any]) -> Callable[[], ProxyCalibrator]:
-    from proxycal.cli.request import read_request
-
-    request = read_request(config, asked)
+def _fitting(table: Path, given: Given) -> Callable[[], ProxyCalibrator]:
+    request = given.read()
     frame = console.read(table, request.roles)
 
     def fit() -> ProxyCalibrator:
@@ -161,34 +123,17 @@ def _fitting(table: Path, config: Path | None, asked: dict[str, Any]) -> Callabl
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(one) for one in text.split(",") if one.strip()]
+        return [float(size) for size in text.split(",") if size.strip()]
     except ValueError as error:
         raise SettingsError(f"--alphas {text!r} is not a list of numbers: write 0.5,1,2") from error
 
 
-def _draw(found: Power, picture: Path) -> None:
+def _draw(answer: Power, picture: Path) -> None:
     from proxycal.files import atomic_file
 
     form = picture.suffix.lower().removeprefix(".")
     if form not in ("png", "svg", "pdf"):
         raise SettingsError(f"--picture '{picture}': end the name in .png, .svg or .pdf")
-    figure = cast("Figure", found.plot().figure)
+    figure = cast("Figure", answer.plot().figure)
     with atomic_file(picture) as place:
         figure.savefig(place, format=form)
-
-
-@contextmanager
-def counted(what: str, quiet: bool) -> Iterator[Progress | None]:
-    """A bar of finished refits on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-               TextColumn("time left"), TimeRemainingColumn())  # fmt: skip
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -15,46 +15,63 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import RolesError, SettingsError, StoreError
+from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# The method of the command line where nothing else is said: the best one that this release has.
-DEFAULT_METHOD = "exact"
-# The command line says --seed and --jobs where Python says random_state and n_jobs.
-_SHORT = {"seed": "random_state", "jobs": "n_jobs"}
-_LISTS = ("proxies", "environment")
-_NAMES = ("outcome", "weights", "cluster", "id", "truth")
+# The roles of several columns.
+LIST_ROLES = tuple(field.name for field in fields(Roles) if "Sequence" in str(field.type))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Roles of the columns, settings of the run, and where to write it (None if not said)."""
+    """Roles of the columns, settings of the run, and where to write it (None if not given)."""
 
     roles: Roles
     settings: Settings
     out: str | None
 
 
-def read_request(config: Path | None, options: dict[str, Any]) -> Request:
-    """Options that were given win over the file; what neither says keeps its default.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Options for roles and settings as they were typed, by name, and the settings file."""
 
-    >>> request = read_request(None, {"outcome": "y", "proxies": ["a,b"], "environment": ["c"], "seed": 3})
-    >>> request.roles.proxies, request.settings.random_state
-    (('a', 'b'), 3)
-    """
-    values = _read_toml(config) if config is not None else {}
-    values.update({name: value for name, value in options.items() if value not in (None, [], ())})
-    out = values.pop("out", None)
-    roles = _roles(values)
-    return Request(roles, Settings.from_dict(_settings(values)), None if out is None else str(out))
+    options: Mapping[str, Any]
+    config: Path | None = None
+
+    @property
+    def flags(self) -> list[str]:
+        """The options that were given, as they are typed.
+
+        >>> Given({"seed": 3}).flags
+        ['--seed']
+        """
+        return [f"--{name}" for name in self.options] + (["--config"] if self.config is not None else [])
+
+    def read(self, out: Path | None = None) -> Request:
+        """Roles and settings. Options override the file; what neither gives keeps its default.
+
+        >>> request = Given({"outcome": "y", "proxies": ["a,b"], "environment": ["c"], "seed": 3}).read()
+        >>> request.roles.proxies, request.settings.random_state
+        (('a', 'b'), 3)
+        """
+        values = {} if self.config is None else _read_toml(self.config)
+        values.update(self.options)
+        if out is not None:
+            values["out"] = out
+        place = values.pop("out", None)
+        roles = _roles(values)
+        python = {short: name for name, short in OPTION_NAMES.items()}
+        settings = Settings.from_dict({python.get(name, name): value for name, value in values.items()})
+        return Request(roles, settings, None if place is None else str(place))
 
 
 def column_names(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -70,28 +87,18 @@ def column_names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _roles(values: dict[str, Any]) -> Roles:
-    found: dict[str, Any] = {name: values.pop(name, None) for name in (*_NAMES, *_LISTS)}
-    for name in ("outcome", *_LISTS):
-        if found[name] is None:
-            raise RolesError(
-                f"no {name} given: pass --{name} with the column {'names' if name in _LISTS else 'name'} "
-                "(or put it in the --config file)"
-            )
-    for name in _LISTS:
-        # In a TOML list every entry is one whole name, commas and all.
-        whole = isinstance(found[name], tuple)
-        if not whole and not isinstance(found[name], (str, list)):
-            raise RolesError(f"{name} = {found[name]!r} must be a list of column names")
-        found[name] = found[name] if whole else column_names(found[name])
-    return Roles(**found)
-
-
-def _settings(values: dict[str, Any]) -> dict[str, Any]:
-    settings = {"method": DEFAULT_METHOD, **values}
-    for short, full in _SHORT.items():
-        if short in settings:
-            settings[full] = settings.pop(short)
-    return settings
+    """Take the roles out of the values."""
+    columns: dict[str, Any] = {field.name: values.pop(field.name, None) for field in fields(Roles)}
+    for field in fields(Roles):
+        if columns[field.name] is None and field.default is MISSING:
+            raise RolesError(f"--{field.name} is required: pass it, or put it in the --config file")
+    for role in LIST_ROLES:
+        column = columns[role]
+        if not isinstance(column, (str, list, tuple)):
+            raise RolesError(f"{role} = {column!r} must be a list of column names")
+        # In a TOML list, read as a tuple, every entry is a whole name, commas included.
+        columns[role] = column if isinstance(column, tuple) else column_names(column)
+    return Roles(**columns)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -105,7 +112,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(
             f"'{path}' is not valid TOML: {error}; write lines such as level = 0.95"
         ) from error
-    for name in _LISTS:
-        if isinstance(values.get(name), list):
-            values[name] = tuple(str(one) for one in values[name])
+    for role in LIST_ROLES:
+        if isinstance(values.get(role), list):
+            values[role] = tuple(str(name) for name in values[role])
     return values

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from proxycal.errors import UnavailableError
+from proxycal.extras import require_torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
+# What every method computes with.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 VERDICTS = ("bias found", "no bias found", "not identified")
 
 
@@ -152,6 +155,7 @@ class Method:
     module: str
     fit: str
     fitted: str
+    libraries: tuple[str, ...] = LIBRARIES
 
     def fit_function(self) -> Callable[[Arrays, Settings], FittedMethod]:
         """The function that makes a fit of arrays."""
@@ -171,14 +175,16 @@ def _number(value: float | None) -> float:
 
 METHODS = {
     "exact": Method("proxycal.methods.exact.fit", "fit_exact_method", "ExactFit"),
-    "paper": Method("proxycal.methods.paper.fit", "fit_paper", "PaperFit"),
+    "paper": Method("proxycal.methods.paper.fit", "fit_paper", "PaperFit", (*LIBRARIES, "torch")),
     "moments": Method("proxycal.methods.moments.fit", "fit_moments_method", "MomentsMethod"),
 }
 
 
 def method_named(name: str) -> Method:
-    """Where a method lives; it is loaded only when it is used."""
+    """Where a method lives, if all it needs is installed; it is loaded only when it is used."""
     if name not in METHODS:
         known = " or ".join(f"method='{one}'" for one in METHODS)
         raise UnavailableError(f"method='{name}' is not available yet: use {known}")
+    if "torch" in METHODS[name].libraries:
+        require_torch(f"method='{name}'", "use method='exact'")
     return METHODS[name]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from proxycal.report.shell import listed, shell
 
+if TYPE_CHECKING:
     from proxycal.report.data import EnvironmentColumn, GateRow, ReportData
 
 # More levels than this are hard to read in one column of a page: the rarest are shown together.
@@ -176,17 +173,6 @@ def cite(data: ReportData) -> str:
     )
 
 
-def listed(names: Sequence[str]) -> str:
-    """Column names as one option value; a name that holds a comma or a quote is quoted.
-
-    >>> listed(["a", "loss, total"])
-    'a,"loss, total"'
-    """
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
-
-
 def reproduce(data: ReportData) -> str:
     """The command that makes this run again from the same table."""
     parts = ["proxycal", "fit", "TABLE", "--outcome", data.outcome]
@@ -199,4 +185,4 @@ def reproduce(data: ReportData) -> str:
         if option in data.settings:
             parts += [f"--{option}", data.settings[option]]
     parts += ["--seed", str(data.random_state), "--out", "RUN"]
-    return " ".join(shlex.quote(part) for part in parts)
+    return shell(*parts)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.methods.exact.fit import ExactFit
-    from proxycal.methods.paper.content import ContentFit
     from proxycal.methods.paper.fit import PaperFit
     from proxycal.methods.registry import FittedMethod
     from proxycal.mixture.designs import Frame
@@ -120,8 +119,7 @@ def _fit_exact(
 ) -> ExactFit:
     """The sample chooses the models, all rows fit them; `weight` is that of all rows."""
     race = find(arrays, settings)
-    content = None if race.choice is None else race.choice.content
-    how = _How(encoder, mean_weight, race.sign, content)
+    how = _How(encoder, mean_weight, race.sign)
     seen = float(arrays.weights.sum())
     everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight, seen)
     made = answered(replace(race, bias=everything), arrays, settings)
@@ -154,7 +152,6 @@ class _How:
     encoder: Encoder
     mean_weight: float
     sign: float
-    content: ContentFit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +173,6 @@ def _sums(how: _How, features: Frame, function: Callable[[Rows], S], frame: pd.D
     arrays = how.encoder.transform(frame)
     weights = given_weights(frame, how.encoder.roles, arrays.kept) / how.mean_weight
     data = data_of(replace(arrays, weights=weights), how.sign)
-    if how.content is not None:
-        data = replace(data, extra=how.content.encode(arrays.P, arrays.E))
     return reduce(add, (function(features.rows(data.take(block))) for block in row_blocks(arrays.n)))
 
 

@@ -1,1 +1,1 @@
-"""The paper's studies and the benchmarks."""
+"""The paper's three studies and ours: `proxycal experiment`."""

@@ -1,4 +1,4 @@
-"""The paper's table of assumptions by study, each with the check of this package that looks at it."""
+"""The paper's table of assumptions by study, each with the check that this package makes of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _ROWS = (
     ("(A1) Proxy exclusion", _YES, _YES, _YES,
      "finding 'exclusion' of check(); 'agreement with moments' and 'agreement with matching'"),
     ("(A2) Bias model: constant alpha", _YES, _YES, _NO,
-     "finding on a bias that varies; effect='by:COLUMN'; the moments' test of two values"),
+     "finding 'constancy'; effect='by:COLUMN'; the moments' test of a two-valued bias"),
     ("(A3) Sign restriction: alpha >= 0", _YES, _YES, _NO,
-     "none: data cannot tell; the user states direction"),
+     "none: data cannot show it; the user states the direction"),
     ("(A4) Linear structural mechanisms", _YES, _NO, _NO,
-     "finding on the content features: linear, splines or z_hat, by BIC"),
+     "finding on the content features: linear or splines, chosen by BIC"),
     ("(A5) Availability of ground-truth (A, Z)", _YES, _PARTLY, _NO,
-     "none needed: truth is used to judge, never to fit"),
+     "none needed: the truth is used to evaluate, never to fit"),
     ("(A6) Overlap in A", _YES, _YES, _PARTLY, "finding 'overlap'"),
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ def assumptions() -> Grid:
     )
     return Grid(
         "assumptions",
-        "Assumptions across experimental settings, and the check that looks at each",
+        "Assumptions across experimental settings, and the check for each",
         columns,
         _ROWS,
     )

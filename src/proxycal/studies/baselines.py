@@ -1,7 +1,7 @@
-"""What others would do, and a yardstick: proxy-only, environment-only, TEDVAE, matching that knows A.
+"""Baselines: proxy-only, environment-only, TEDVAE, and an oracle, matching that knows A.
 
-Nobody sees A, so a baseline infers its groups: the two-component Gaussian-mixture cut of the residual that it
-produces itself, found on the fitted rows and kept on all others. Biases here are upward.
+A is not observed, so a baseline infers its groups: it cuts its own residual by a two-component Gaussian
+mixture, fitted on the fitted rows and kept on all others. Biases here are upward.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def tedvae(
     fits = fit_tedvae(
         x=[np.column_stack([fold.arrays.E[:, ~k], fold.arrays.P]) for fold, k in zip(folds, at, strict=True)],
         t=[
-            (fold.arrays.E[:, k] > 0.0).any(axis=1).astype(float) if treatment else one.biased.astype(float)
-            for fold, one, k in zip(folds, groups, at, strict=True)
+            (fold.arrays.E[:, k] > 0.0).any(axis=1).astype(float) if treatment else own.biased.astype(float)
+            for fold, own, k in zip(folds, groups, at, strict=True)
         ],
         y=outcome_of(folds[0]),
         train=[kept for kept, _ in held],
@@ -112,7 +112,7 @@ def tedvae(
         config=config,
         seed=seed,
     )
-    return [_answer(fold, one, fit.alpha) for fold, one, fit in zip(folds, groups, fits, strict=True)]
+    return [_answer(fold, own, fit.alpha) for fold, own, fit in zip(folds, groups, fits, strict=True)]
 
 
 def _columns_of(fold: Fold, column: str | None) -> np.ndarray:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 POOLED = "all hazards"
 LEVEL = 0.95
-# Below this many rows a race of mixtures with a dozen covariates has nothing to choose by.
+# With fewer rows a comparison of mixtures with a dozen covariates cannot choose a model.
 FEWEST_ROWS = 200
 
 
@@ -55,10 +55,10 @@ class HazardFit:
 
 @dataclass(frozen=True, slots=True)
 class CaseStudy:
-    """What the study found.
+    """The results of the study.
 
     counties : a row per county, hazard and year. fits : a row per fit. totals : dollars by hazard and in all
-    bars : mean |tau| by hazard with its interval. check : what truth says, None where nobody knows it
+    bars : mean |tau| by hazard with its interval. check : estimates beside the truth, or None
     """
 
     counties: pd.DataFrame
@@ -69,7 +69,7 @@ class CaseStudy:
 
 
 def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> CaseStudy:
-    """Fit every hazard and all of them, and lay out what was found.
+    """Fit every hazard and all of them together, and tabulate the results.
 
     truth : fips, hazard, year, true_loss, a, shift, where the losses are simulated.
     """
@@ -83,16 +83,16 @@ def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> C
     pooled, *fits = [done[position] for position in range(len(asked))]
     counties = _counties([part for _, part, _ in asked[1:]], fits)
     totals = _totals(counties, fits)
-    dollars = pd.DataFrame([{"hazard": name, **asdict(one)} for name, one in totals.items()])
+    sums = pd.DataFrame([{"hazard": name, **asdict(dollars)} for name, dollars in totals.items()])
     check = None if truth is None else _check(counties, [pooled, *fits], totals, truth)
-    return CaseStudy(counties, _fits_frame([pooled, *fits]), dollars, _bars(counties, fits), check)
+    return CaseStudy(counties, _fits_frame([pooled, *fits]), sums, _bars(counties, fits), check)
 
 
 def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
     """One fit; the model itself is left behind, so that little travels between processes."""
     name, table, roles = asked
     if len(table) < FEWEST_ROWS:
-        return _unfitted(name, table, f"{len(table)} rows are too few for a fit of their own")
+        return _unfitted(name, table, f"{len(table)} rows are too few for a separate fit")
     try:
         with warnings.catch_warnings():
             # What a warning would say stands in the verdict and the findings.
@@ -114,7 +114,7 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
     return HazardFit(
         name, len(table), model.verdict_, model.alpha_, model.alpha_se_, *model.alpha_interval_,
         model.share_biased_, {str(k): float(v) for k, v in model.summary()["alpha"].items()},
-        tuple(one.reading for one in model.findings_ if not one.ok), rows, variance,
+        tuple(finding.reading for finding in model.findings_ if not finding.ok), rows, variance,
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _tau(model: ProxyCalibrator, table: pd.DataFrame) -> np.ndarray:
     try:
         return np.asarray(model.effects(table)["tau"], dtype=float)
     except ProxycalError:
-        # Nobody, or everybody, looks biased: there is no one to compare with.
+        # No row, or every row, looks biased: there is nothing to match.
         return np.full(len(table), np.nan)
 
 
@@ -171,12 +171,12 @@ def _fits_frame(fits: list[HazardFit]) -> pd.DataFrame:
 def _totals(counties: pd.DataFrame, fits: list[HazardFit]) -> dict[str, Total]:
     """Dollars of all hazards and by hazard, reported and calibrated with intervals."""
     variance = {fit.name: fit.variance for fit in fits} | {POOLED: sum(fit.variance for fit in fits)}
-    made = {}
+    totals = {}
     for name in variance:
         part = counties if name == POOLED else counties[counties["hazard"] == name]
         sums = (float(part["reported"].sum()), float(part["calibrated"].sum()))
-        made[name] = total(*sums, variance[name], LEVEL)
-    return made
+        totals[name] = total(*sums, variance[name], LEVEL)
+    return totals
 
 
 def _bars(counties: pd.DataFrame, fits: list[HazardFit]) -> pd.DataFrame:

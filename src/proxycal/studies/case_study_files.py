@@ -2,7 +2,7 @@
 
 DIR/counties.csv, .parquet   the county table
 DIR/fits.csv, totals.csv     estimates and dollars; check.csv beside the truth where it is known
-DIR/account.csv              what became of every row of every source
+DIR/account.csv              how many rows of each source were kept or dropped, and why
 DIR/figures/                 maps and bars, .png and .pdf
 DIR/map.html                 the interactive map
 DIR/results.md               all of it on one page
@@ -25,6 +25,7 @@ from proxycal.studies.case_study import POOLED, CaseStudy, analyse
 from proxycal.studies.case_study_maps import bar_chart, four_maps
 from proxycal.studies.case_study_page import render
 from proxycal.studies.figures import save
+from proxycal.studies.pages import markdown_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,17 +37,17 @@ if TYPE_CHECKING:
 QUICK_COUNTIES = 700
 _REAL = "Property losses in dollars of 2023, calibrated by land-cover change."
 _SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
-_QUICK = " QUICK RUN: part of the counties, a smoke test and no evidence."
+_QUICK = " QUICK RUN: a smoke test on part of the counties, not evidence."
 _LIMITS = (
-    "Limits: a reported loss of zero has no logarithm and stays as it is; a bias of one size per hazard is a "
-    "simplification; land cover sees what changed the ground and misses what did not (wind damage to roofs, "
-    "flooded cellars); the intervals take p_biased as given and hold only as far as the model does."
+    "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
+    "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
+    "to roofs, flooded cellars); the intervals take p_biased as given and are valid only if the model is."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the study is to be made of: the user's files, or none and `simulated`."""
+    """The inputs of the study: the user's files, or none and `simulated`."""
 
     sheldus: Path | None = None
     storm_events: Path | None = None
@@ -57,29 +58,29 @@ class Inputs:
 
 
 def check_inputs(inputs: Inputs) -> None:
-    """Refuse what does not fit together, before anything is written.
+    """Refuse inputs that do not fit together, before anything is written.
 
     >>> check_inputs(Inputs(simulated=True))
     >>> check_inputs(Inputs())
     Traceback (most recent call last):
         ...
-    proxycal.errors.SettingsError: no losses named: pass --sheldus or --storm-events, or --simulated
+    proxycal.errors.SettingsError: --sheldus or --storm-events is required, or --simulated
     """
     own = [inputs.sheldus, inputs.storm_events, inputs.zones, inputs.transitions, inputs.counties]
     if inputs.simulated:
-        if any(one is not None for one in own):
+        if any(path is not None for path in own):
             raise SettingsError(
-                "--simulated makes all of its files itself: leave out your own, or leave it out"
+                "--simulated generates all of its files: leave out your own files, or leave out --simulated"
             )
         return
     if inputs.sheldus is None and inputs.storm_events is None:
-        raise SettingsError("no losses named: pass --sheldus or --storm-events, or --simulated")
+        raise SettingsError("--sheldus or --storm-events is required, or --simulated")
     if inputs.sheldus is not None and inputs.storm_events is not None:
-        raise SettingsError("two sources of losses named: pass --sheldus or --storm-events, not both")
+        raise SettingsError("--sheldus and --storm-events exclude each other: pass one of them")
     if inputs.zones is not None and inputs.storm_events is None:
-        raise SettingsError("--zones belongs to --storm-events: leave it out")
+        raise SettingsError("--zones is used with --storm-events only: leave it out")
     if inputs.transitions is None or inputs.counties is None:
-        raise SettingsError("the study needs --transitions (land cover) and --counties (ACS table) as well")
+        raise SettingsError("--transitions (land cover) and --counties (ACS table) are required as well")
 
 
 def perform(inputs: Inputs, out: Path, year: int | None = None, quick: bool = False, jobs: int = 1) -> str:
@@ -94,9 +95,9 @@ def perform(inputs: Inputs, out: Path, year: int | None = None, quick: bool = Fa
         write_table(truth, out / "simulated" / "truth.csv")
     joined = _join(inputs)
     shown = _shown_year(joined.dataset.table, year)
-    found = analyse(joined, truth, jobs)
+    results = analyse(joined, truth, jobs)
     note = _REAL if truth is None else _SIMULATED + (_QUICK if quick else "")
-    return _write(found, joined, out, shown, note)
+    return _write(results, joined, out, shown, note)
 
 
 def _join(inputs: Inputs) -> Study:
@@ -108,54 +109,52 @@ def _join(inputs: Inputs) -> Study:
 
 
 def _shown_year(table: pd.DataFrame, year: int | None) -> int:
-    years = sorted(int(one) for one in table["year"].unique())
+    years = sorted(int(value) for value in table["year"].unique())
     if year is not None and year not in years:
-        raise SettingsError(
-            f"--year {year} has no row in the study: choose one of {', '.join(map(str, years))}"
-        )
+        raise SettingsError(f"--year {year} is not in the data: choose one of {', '.join(map(str, years))}")
     return years[-1] if year is None else year
 
 
-def _write(found: CaseStudy, joined: Study, out: Path, year: int, note: str) -> str:
+def _write(results: CaseStudy, joined: Study, out: Path, year: int, note: str) -> str:
     for ending in ("csv", "parquet"):
-        write_table(found.counties, out / f"counties.{ending}")
-    write_table(found.fits, out / "fits.csv")
-    write_table(found.totals, out / "totals.csv")
-    write_table(found.bars, out / "bars.csv")
+        write_table(results.counties, out / f"counties.{ending}")
+    write_table(results.fits, out / "fits.csv")
+    write_table(results.totals, out / "totals.csv")
+    write_table(results.bars, out / "bars.csv")
     write_table(frame(joined.account), out / "account.csv")
     true_alpha = None
-    if found.check is not None:
-        write_table(found.check, out / "check.csv")
-        true_alpha = dict(zip(found.check["fit"], found.check["alpha_true"], strict=True))
+    if results.check is not None:
+        write_table(results.check, out / "check.csv")
+        true_alpha = dict(zip(results.check["fit"], results.check["alpha_true"], strict=True))
     (out / "figures").mkdir(exist_ok=True)
-    verdicts = dict(zip(found.fits["fit"], found.fits["verdict"], strict=True))
-    save(four_maps(found.counties, year, verdicts), out / "figures", f"maps-{year}")
-    save(bar_chart(found.bars, true_alpha), out / "figures", "hazards")
-    write_text(out / "map.html", render(found.counties, year, note))
-    text = page(found, joined, year, note)
+    verdicts = dict(zip(results.fits["fit"], results.fits["verdict"], strict=True))
+    save(four_maps(results.counties, year, verdicts), out / "figures", f"maps-{year}")
+    save(bar_chart(results.bars, true_alpha), out / "figures", "hazards")
+    write_text(out / "map.html", render(results.counties, year, note))
+    text = page(results, joined, year, note)
     write_text(out / "results.md", text)
     return text
 
 
-def page(found: CaseStudy, joined: Study, year: int, note: str) -> str:
+def page(results: CaseStudy, joined: Study, year: int, note: str) -> str:
     """The page: estimates, dollars, truth where it is known, and the account."""
     parts = [
         "# Disaster losses by county", "", note, "",
-        "## Size of the bias (alpha, log dollars)", "", _markdown(found.fits.drop(columns="notes")), "",
-        *[f"- {row['fit']}: {row['notes']}" for row in found.fits.to_dict("records") if row["notes"]], "",
-        "## Losses in dollars of 2023", "", _markdown(found.totals), "",
+        "## Size of the bias (alpha, log dollars)", "", _markdown(results.fits.drop(columns="notes")), "",
+        *[f"- {row['fit']}: {row['notes']}" for row in results.fits.to_dict("records") if row["notes"]], "",
+        "## Losses in dollars of 2023", "", _markdown(results.totals), "",
     ]  # fmt: skip
-    if found.check is not None:
-        national = found.check[found.check["fit"] == POOLED].iloc[0]
+    if results.check is not None:
+        national = results.check[results.check["fit"] == POOLED].iloc[0]
         parts += [
-            "## Beside the truth", "", _markdown(found.check), "",
+            "## Compared with the truth", "", _markdown(results.check), "",
             f"National loss: reported {national['reported_error']:+.1%}, "
             f"calibrated {national['calibrated_error']:+.1%} of the truth.", "",
         ]  # fmt: skip
     parts += [
         f"![maps](figures/maps-{year}.png)", "", "![hazards](figures/hazards.png)", "",
-        "Interactive: map.html. Counties: counties.csv.", "", _LIMITS, "",
-        "## What became of every row", "", lines(joined.account), "",
+        "Interactive map: map.html. County table: counties.csv.", "", _LIMITS, "",
+        "## Rows kept and dropped, by source", "", lines(joined.account), "",
     ]  # fmt: skip
     return "\n".join(parts)
 
@@ -166,6 +165,5 @@ def _markdown(table: pd.DataFrame) -> str:
             return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
         return str(value)
 
-    rows = [list(map(str, table.columns)), ["---"] * table.shape[1]]
-    rows += [[cell(value) for value in row] for row in table.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [[cell(value) for value in row] for row in table.itertuples(index=False)]
+    return "\n".join(markdown_table(list(map(str, table.columns)), rows))

@@ -32,8 +32,8 @@ WORDS = (
 COLOURS = ("#f6e15b", "#bcae6c", "#7f7c75", "#434e6c", "#00224e")
 NO_EVENT = "#ffffff"
 MISSING = "no event with a reported loss"
-# A county with an event and nobody to compare it with is not one without an event.
-NO_MATCH, UNMATCHED = "#d9d9d9", "event, nothing to compare with"
+# A county with an event and no comparable county is not one without an event.
+NO_MATCH, UNMATCHED = "#d9d9d9", "event, no comparable county"
 
 
 def colours_of(tau_abs: np.ndarray) -> list[str]:
@@ -65,7 +65,7 @@ def four_maps(table: pd.DataFrame, year: int, verdicts: Mapping[str, str]) -> Fi
         handles.append(Patch(facecolor=NO_MATCH, label=UNMATCHED))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9.5,
-        title="How far a county's report is from those of unbiased counties with the same damage",
+        title="Factor between a county's report and those of unbiased counties with the same damage",
     )  # fmt: skip
     figure.suptitle(f"Reporting bias by county, {year}: mean |tau|", fontsize=14)
     return figure
@@ -102,18 +102,18 @@ def bar_chart(bars: pd.DataFrame, true_alpha: Mapping[str, float] | None = None)
 
 
 def _draw_map(axes: Axes, colours: Mapping[str, str]) -> None:
-    shapes = [(ring, colours.get(one.code, NO_EVENT)) for one in counties() for ring in one.rings]
+    shapes = [(ring, colours.get(shape.code, NO_EVENT)) for shape in counties() for ring in shape.rings]
     axes.add_collection(
         PolyCollection(
             [ring for ring, _ in shapes],
             facecolors=[colour for _, colour in shapes],
             edgecolors="0.82",
             linewidths=0.15,
-            # Outlines of 3,142 counties as vectors make a PDF that no reader opens gladly.
+            # Outlines of 3,142 counties as vectors make a PDF that is slow to open.
             rasterized=True,
         )
     )
-    borders = [ring for one in states() for ring in one.rings]
+    borders = [ring for shape in states() for ring in shape.rings]
     axes.add_collection(PolyCollection(borders, facecolors="none", edgecolors="0.35", linewidths=0.4))
     axes.set_xlim(-60, WIDTH)
     axes.set_ylim(HEIGHT, 0)

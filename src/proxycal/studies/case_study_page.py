@@ -35,7 +35,7 @@ def render(table: pd.DataFrame, year: int, note: str) -> str:
     """
     text = (files("proxycal.studies") / "data" / "case_study.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    years = sorted(int(one) for one in table["year"].unique())
+    years = sorted(int(value) for value in table["year"].unique())
     hazards = [hazard for hazard in HAZARDS if (table["hazard"] == hazard).any()]
     return environment.from_string(text).render(
         note=note,
@@ -44,8 +44,8 @@ def render(table: pd.DataFrame, year: int, note: str) -> str:
         year=year,
         box=f"-60 0 {WIDTH + 60:g} {HEIGHT:g}",
         # Paths are digits and letters of our own making.
-        paths=Markup("\n".join(f'<path id="c{one.code}" d="{_path(one)}"/>' for one in counties())),
-        borders=Markup(" ".join(_path(one) for one in states())),
+        paths=Markup("\n".join(f'<path id="c{shape.code}" d="{_path(shape)}"/>' for shape in counties())),
+        borders=Markup(" ".join(_path(shape) for shape in states())),
         legend=[(NO_EVENT, MISSING), *zip(COLOURS, WORDS, strict=True), (NO_MATCH, UNMATCHED)],
         data=Markup(_script(_data(table, hazards))),
     )
@@ -64,10 +64,10 @@ def _data(table: pd.DataFrame, hazards: list[str]) -> dict[str, Any]:
             step if known else None,
         ]
         rows.setdefault(row["hazard"], {}).setdefault(str(row["year"]), {})[row["fips"]] = values
-    state = {one.code: one.name for one in states()}
+    state = {shape.code: shape.name for shape in states()}
     verdicts = table.groupby("hazard")["verdict"].first()
     return {
-        "names": {one.code: f"{one.name}, {state[one.code[:2]]}" for one in counties()},
+        "names": {shape.code: f"{shape.name}, {state[shape.code[:2]]}" for shape in counties()},
         "verdicts": {hazard: str(verdicts[hazard]) for hazard in hazards},
         "colours": list(COLOURS),
         "none": NO_EVENT,

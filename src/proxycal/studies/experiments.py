@@ -1,4 +1,4 @@
-"""`proxycal experiment`: run what is left of a study, then write its results, tables, figures and page.
+"""`proxycal experiment`: run or resume a study, then write its results, tables, figures and page.
 
 DIR/run/             finished cells (see sweep.py)
 DIR/results.parquet  a row per cell, fold, method and metric; also as .csv
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from proxycal.datasets.ohie import STAND_IN, load_ohie
 from proxycal.errors import SettingsError, StoreError
+from proxycal.extras import require_torch
 from proxycal.files import write_table, write_text
 from proxycal.studies import figures, studies
 from proxycal.studies.assumptions import assumptions
-from proxycal.studies.bench import machine
+from proxycal.studies.pages import machine
 from proxycal.studies.protocol import make_folds
 from proxycal.studies.sanity import write_pages
 from proxycal.studies.sweep import sweep
@@ -46,47 +47,50 @@ if TYPE_CHECKING:
 STUDIES = ("synthetic", "semisynthetic")
 # Those of another kind, with modules of their own.
 OTHERS = ("case-study", "nhanes")
-_QUICK = " (QUICK RUN: few cells and folds, a smoke test and no evidence)"
+_QUICK = " (QUICK RUN: a smoke test with few cells and folds, not evidence)"
 _READING = (
-    "Cells read: ours ± sd over folds (published ± sd). `paper` is the published procedure as this package "
-    "settles what it leaves open, `exact` the default method, `oracle` matching that is told who is biased "
-    "(an outcome with an atom, as in JOBS, lets others beat it). alpha is the estimate of the fitted folds; "
-    "every other metric is of rows that no fit has seen. In the tables by n and d_z the published figure is "
-    "always that of the paper's own method."
+    "The paper is Proxy-Guided Measurement Calibration (Vishnubhatla, Wan, Harrison, Raglin and Liu; CLeaR). "
+    "A cell of a table shows our mean ± sd over folds, then the published mean ± sd in brackets. `paper` is "
+    "the published procedure, with this package's choices where the paper leaves one open; `exact` is the "
+    "default method; `oracle` is matching that knows who is biased (other methods can beat it where the "
+    "outcome has a spike, such as zero earnings in JOBS). alpha is estimated on the fitted folds; every "
+    "other metric is computed on held-out rows. In the tables by n and d_z the published figure is always "
+    "that of the paper's own method."
 )
 
 
 def perform(study: Study, out: Path, how: How) -> str:
-    """Run or go on with a study in `out`; returns the page."""
+    """Run or resume a study in `out`; returns the page."""
     folder = out / "run"
     if study.quick and not how.resume and (folder / "sweep.json").exists():
-        # A quick run costs minutes, so that an earlier one is not worth a question.
+        # A quick run takes minutes: an earlier one is replaced without asking.
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
     config = studies.config(study)
     done = sweep(study.cells, studies.run_cell, folder, config, how)
     code = str(config["code"])
     if studies.config(study) != config:
-        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+        code += ", CHANGED DURING THE RUN: run it again from a copy that does not change"
     return write(study, studies.long_form(done), out, code)
 
 
 def make(
     name: str, quick: bool, methods: Sequence[str] = (), ohie: str | None = None, stand_in: bool = False
 ) -> Study:
-    """The study of that name, with all methods if none are given.
+    """The study of that name, with all methods if none are given; networks need torch.
 
     ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
     """
     if name not in STUDIES:
-        raise SettingsError(f"experiment '{name}' is not known: use {', '.join((*STUDIES, *OTHERS))}")
+        raise SettingsError(f"experiment '{name}' is not known: use one of {', '.join((*STUDIES, *OTHERS))}")
     chosen = list(methods) or list(studies.METHODS)
+    studies.require_networks(chosen)
     if name == "synthetic":
         if ohie is not None or stand_in:
-            raise SettingsError("OHIE belongs to the semisynthetic study: leave it out here")
+            raise SettingsError("--ohie and --stand-in belong to the semisynthetic study: leave them out")
         return studies.synthetic(quick, chosen)
     if ohie is not None:
-        load_ohie(ohie)  # says now, and not in every cell, what is missing
+        load_ohie(ohie)  # reports missing files now, not in every cell
     more = ({} if ohie is None else {"OHIE": ohie}) | ({STAND_IN: ""} if stand_in else {})
     return studies.semisynthetic(quick, chosen, more)
 
@@ -115,16 +119,16 @@ def write(study: Study, long: pd.DataFrame, out: Path, code: str) -> str:
 
 def write_sanity(study: Study, out: Path) -> list[Path]:
     """Sanity pages of one data set (alpha = 5) with the paper's method fitted to its first fold."""
-    # Torch is loaded only where it is needed.
+    require_torch("a sanity page", "leave out --sanity")
     from proxycal.methods.paper.fit import fit_paper
 
     settings = next(cell.settings for cell in study.cells if cell.settings["alpha"] == 5)
-    made = studies.draw(settings)
-    fold = make_folds(made, int(settings["folds"]), int(settings["seed"]))[0]
+    sim = studies.draw(settings)
+    fold = make_folds(sim, int(settings["folds"]), int(settings["seed"]))[0]
     fit = fit_paper(fold.arrays.take(fold.fitted), studies.paper_settings(settings))
     z_hat = fit.content.encode(fold.arrays.P, fold.arrays.E)
     named = [f"{key} {settings[key]}" for key in ("dataset", "n", "d_z", "alpha", "noise") if key in settings]
-    return write_pages(made, 5.0, out / "sanity", z_hat, fit.history, ", ".join(named))
+    return write_pages(sim, 5.0, out / "sanity", z_hat, fit.history, ", ".join(named))
 
 
 def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
@@ -142,10 +146,11 @@ def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
 
 def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str], code: str) -> str:
     """The page: what was run, the tables, the figures, and the cells that failed."""
+    torch = f" torch {metadata.version('torch')}." if study.trains_networks else ""
     lines = [
         f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
         f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
-        f"{machine(code)} torch {metadata.version('torch')}.", "", _READING, "",
+        f"{machine(code)}{torch}", "", _READING, "",
     ]  # fmt: skip
     lines += [to_markdown(grid) for grid in grids]
     lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]

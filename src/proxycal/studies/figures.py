@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from proxycal.files import atomic_file
-from proxycal.studies.bench import paper_table
+from proxycal.studies.pages import paper_table
 from proxycal.studies.tables import LABELS
 
 if TYPE_CHECKING:

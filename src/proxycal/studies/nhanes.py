@@ -1,11 +1,11 @@
-"""`proxycal experiment nhanes`: what calibration does to the error of self-reports, whose truth is known.
+"""`proxycal experiment nhanes`: the error of self-reports before and after calibration; the truth is known.
 
 A cell is one outcome, one share of validated rows and one draw of them. Every method sees the same validated
 rows, and every error is taken on the rows that were not validated.
 
-    self-report          as it was said
+    self-report          as reported
     exact                `ProxyCalibrator`, which leaves the report alone unless its verdict is "bias found"
-    exact, verdict ignored   the same fit, calibrated all the same: what the verdict protects from
+    exact, verdict ignored   the same fit, calibrated whatever its verdict
     regression           regression calibration: truth on report, proxies and environment
     exact + regression   the same with the calibrated report in place of the report
 """
@@ -16,22 +16,24 @@ import hashlib
 import shutil
 import warnings
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from proxycal.datasets import nhanes
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, VALIDATED, load_nhanes
 from proxycal.errors import ProxycalWarning, StoreError
 from proxycal.files import write_table
 from proxycal.model import ProxyCalibrator
-from proxycal.studies.bench import code_digest
+from proxycal.studies import validated
+from proxycal.studies.pages import code_digest
 from proxycal.studies.sweep import Cell, sweep
 from proxycal.studies.validated import prediction_powered_mean, regression_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from proxycal.studies.sweep import Done, How
 
@@ -43,7 +45,7 @@ BMI_EDGES = (0.0, 25.0, 30.0, 35.0, np.inf)
 BMI_NAMES = ("BMI under 25", "BMI 25 to 30", "BMI 30 to 35", "BMI 35 and over")
 ROW_METHODS = ("self-report", "exact", "exact, verdict ignored", "regression", "exact + regression")
 MEAN_METHODS = ("validated rows alone", "PPI", "PPI++", "PPI++ on exact")
-_CODE_HERE = ("experiments/nhanes.py", "experiments/validated.py", "datasets/nhanes.py")
+_SOURCES = (Path(__file__), Path(validated.__file__), Path(nhanes.__file__))
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -54,10 +56,10 @@ def cells(quick: bool) -> list[Cell]:
     """
     if quick:
         return [_cell("weight", False, share, 0, QUICK_STEP) for share in (0.0, 0.1)]
-    made = [_cell("weight", True, share, seed, 1) for share in (0.0, 0.1) for seed in _seeds("bmi", share)]
+    work = [_cell("weight", True, share, seed, 1) for share in (0.0, 0.1) for seed in _seeds("bmi", share)]
     for outcome in OUTCOMES:
-        made += [_cell(outcome, False, share, seed, 1) for share in SHARES for seed in _seeds(outcome, share)]
-    return made
+        work += [_cell(outcome, False, share, seed, 1) for share in SHARES for seed in _seeds(outcome, share)]
+    return work
 
 
 def _seeds(outcome: str, share: float) -> range:
@@ -100,10 +102,10 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 def groups(table: pd.DataFrame) -> dict[str, np.ndarray]:
     """Masks of the people: all, by sex, and by measured BMI."""
     bmi = table["bmi"].to_numpy(dtype=float)
-    made = {"all": np.ones(len(table), dtype=bool)}
-    made |= {name: (table["sex"] == name).to_numpy() for name in ("Female", "Male")}
+    masks = {"all": np.ones(len(table), dtype=bool)}
+    masks |= {name: (table["sex"] == name).to_numpy() for name in ("Female", "Male")}
     edges = zip(BMI_NAMES, BMI_EDGES[:-1], BMI_EDGES[1:], strict=True)
-    return made | {name: (bmi >= low) & (bmi < high) for name, low, high in edges}
+    return masks | {name: (bmi >= low) & (bmi < high) for name, low, high in edges}
 
 
 def _error_rows(
@@ -114,12 +116,12 @@ def _error_rows(
         for group, mask in among.items():
             error = (answer - measured)[held_out & mask]
             if len(error):
-                found = {
+                metrics = {
                     "rmse": np.sqrt(np.mean(error**2)),
                     "mae": np.abs(error).mean(),
                     "bias": error.mean(),
                 }
-                rows += [_row(method, group, metric, float(value)) for metric, value in found.items()]
+                rows += [_row(method, group, metric, float(value)) for metric, value in metrics.items()]
     return rows
 
 
@@ -136,12 +138,12 @@ def _mean_rows(
     }
     target = float(measured.mean())
     rows = []
-    for method, made in powered.items():
+    for method, estimate in powered.items():
         rows += [
-            _row(method, "all", "mean error", made.mean - target),
-            _row(method, "all", "half width", (made.high - made.low) / 2),
-            _row(method, "all", "covers", float(made.low <= target <= made.high)),
-            _row(method, "all", "lam", made.lam),
+            _row(method, "all", "mean error", estimate.mean - target),
+            _row(method, "all", "half width", (estimate.high - estimate.low) / 2),
+            _row(method, "all", "covers", float(estimate.low <= target <= estimate.high)),
+            _row(method, "all", "lam", estimate.lam),
         ]
     known = np.isfinite(truth)
     for method, answer in answers.items():
@@ -156,9 +158,13 @@ def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
     numbers = {
         "alpha": model.alpha_, "se": model.alpha_se_, "low": low, "high": high, "share": model.share_biased_,
     }  # fmt: skip
-    numbers |= {one.topic: one.value for one in model.findings_ if one.value is not None and one.topic}
-    open_ones = [one for one in model.findings_ if not one.ok] or model.fit_.findings[:1]
-    reasons = " ".join(f"{one.reading} ({one.statistic}.)" for one in open_ones)
+    numbers |= {
+        finding.topic: finding.value
+        for finding in model.findings_
+        if finding.value is not None and finding.topic
+    }
+    failed = [finding for finding in model.findings_ if not finding.ok] or model.fit_.findings[:1]
+    reasons = " ".join(f"{finding.reading} ({finding.statistic}.)" for finding in failed)
     return [
         *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],
         _row("fit", "all", "verdict", None, model.verdict_),
@@ -173,9 +179,9 @@ def _row(method: str, group: str, metric: str, value: float | None, text: str = 
 def long_form(done: Iterable[Done]) -> pd.DataFrame:
     """A row per cell, method, group and metric; a cell that failed is one row with its error."""
     rows: list[dict[str, Any]] = []
-    for one in done:
-        found = one.rows if one.error is None else [_row("fit", "all", "error", None)]
-        rows += [{"cell": one.key, **one.settings, **row, "error": one.error or ""} for row in found]
+    for cell in done:
+        values = cell.rows if cell.error is None else [_row("fit", "all", "error", None)]
+        rows += [{"cell": cell.key, **cell.settings, **row, "error": cell.error or ""} for row in values]
     frame = pd.DataFrame(rows)
     frame["value"] = frame["value"].astype(float)
     return frame
@@ -187,25 +193,25 @@ def config(work: Sequence[Cell]) -> dict[str, Any]:
     return {
         "study": "nhanes",
         "cells": hashlib.sha256(listed.encode()).hexdigest()[:12],
-        "code": code_digest(_CODE_HERE),
+        "code": code_digest(*_SOURCES),
         **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas")},
     }
 
 
 def perform(quick: bool, out: Path, how: How) -> str:
-    """Run or go on with the study in `out`; returns the page."""
+    """Run or resume the study in `out`; returns the page."""
     from proxycal.studies.nhanes_page import write
 
     folder, work = out / "run", cells(quick)
     if quick and not how.resume and (folder / "sweep.json").exists():
-        # A quick run costs a minute, so that an earlier one is not worth a question.
+        # A quick run takes a minute: an earlier one is replaced without asking.
         shutil.rmtree(folder)
     out.mkdir(parents=True, exist_ok=True)
     asked = config(work)
     long = long_form(sweep(work, run_cell, folder, asked, how))
     code = str(asked["code"])
     if config(work) != asked:
-        code += ", CHANGED DURING THE RUN: run it again from a copy that stays as it is"
+        code += ", CHANGED DURING THE RUN: run it again from a copy that does not change"
     good = long[long["error"] == ""]
     if good.empty:
         raise StoreError(f"every cell of the study failed, the first with: {long['error'].iloc[0]}")

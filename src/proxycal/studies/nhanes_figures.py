@@ -35,11 +35,11 @@ def by_share(long: pd.DataFrame) -> Figure:
     for panel, outcome in zip(panels, outcomes, strict=True):
         for i, (method, (colour, marker)) in enumerate(STYLES.items()):
             part = own[(own["outcome"] == outcome) & (own["method"] == method)]
-            made = part.groupby("share")["value"].agg(["mean", "std"]).fillna(0.0)
+            errors = part.groupby("share")["value"].agg(["mean", "std"]).fillna(0.0)
             # Side by side, so that equal errors do not hide each other.
-            at = 100.0 * made.index.to_numpy() + 0.25 * (i - 1.5)
+            at = 100.0 * errors.index.to_numpy() + 0.25 * (i - 1.5)
             panel.errorbar(
-                at, made["mean"], made["std"], color=colour, marker=marker, label=method, capsize=2,
+                at, errors["mean"], errors["std"], color=colour, marker=marker, label=method, capsize=2,
                 markersize=5, linewidth=1.2,
             )  # fmt: skip
         panel.set(title=outcome, xlabel="validated rows, per cent", ylabel=f"RMSE, {_UNITS[outcome]}")
@@ -86,7 +86,7 @@ def the_error() -> Figure:
     place = np.clip(np.searchsorted(edges, measured, side="right") - 1, 0, 9)
     at = [float(measured[place == i].mean()) for i in range(10)]
     spread = [np.quantile(gap[place == i], (0.1, 0.5, 0.9)) for i in range(10)]
-    low, middle, high = (np.array([one[k] for one in spread]) for k in range(3))
+    low, middle, high = (np.array([quantiles[k] for quantiles in spread]) for k in range(3))
     right.axhline(0.0, color="0.6", linewidth=1.0)
     right.fill_between(at, low, high, color="#56B4E9", alpha=0.4, label="middle 80% of people")
     right.plot(at, middle, "o-", color="#0072B2", label="median")

@@ -9,10 +9,10 @@ import numpy as np
 from proxycal.datasets.nhanes import load_nhanes
 from proxycal.files import write_table, write_text
 from proxycal.studies import nhanes_tables as tables
-from proxycal.studies.bench import machine
 from proxycal.studies.figures import save
 from proxycal.studies.nhanes_figures import by_group, by_share, the_error
 from proxycal.studies.nhanes_tables import COMPARED, MAIN_SHARE, paired, pick, spread, tally
+from proxycal.studies.pages import machine
 from proxycal.studies.tables import to_frame, to_markdown
 
 if TYPE_CHECKING:
@@ -52,18 +52,18 @@ def page(long: pd.DataFrame, grids: dict[str, Grid], failed: pd.DataFrame, quick
     about = load_nhanes("weight").about
     lines = [
         "# Self-reported weight, height and BMI, with and without validated rows"
-        + (" (QUICK RUN: a quarter of the people, one draw, no evidence)" if quick else ""),
+        + (" (QUICK RUN: a quarter of the people, one draw, not evidence)" if quick else ""),
         "",
         f"Made by `proxycal experiment nhanes{' --quick' if quick else ''}` with {machine(code)}",
         "",
         "NHANES 2017-2018 asked adults what they weigh and how tall they are, and measured both. Here the "
-        "measurement is hidden, or shown for 5%, 10% or 20% of the people (role `truth`), and every error is "
-        "that of the other people. Proxies: waist, blood pressure, cholesterol, A1C; environment: sex, age, "
-        "race, education. Weight and BMI are asked about with direction under, since heavy people say less; "
-        "height with direction over, since nearly all groups add a little.",
+        "measurement is hidden, or given for 5%, 10% or 20% of the people (role `truth`), and every error is "
+        "computed on the other people. Proxies: waist, blood pressure, cholesterol, A1C; environment: sex, "
+        "age, race, education. Weight and BMI are fitted with direction under, since heavy people report "
+        "less; height with direction over, since nearly all groups add a little.",
         "",
         "## In short", "", *_answer(long), "",
-        "## What the package says by itself", "", *_reasons(long), "", to_markdown(grids["verdicts"]),
+        "## Verdicts", "", *_reasons(long), "", to_markdown(grids["verdicts"]),
         "## Error of single reports", "", _METHODS, "", to_markdown(grids["rmse"]),
         "![RMSE by share of validated rows](figures/nhanes-rmse.png)", "", to_markdown(grids["pairs"]),
         "## By sex and BMI", "", _GROUPS, "", to_markdown(grids["groups"]),
@@ -93,7 +93,7 @@ def _answer(long: pd.DataFrame) -> list[str]:
     verdicts = pick(part, "fit", "verdict")["text"]
     lines.append(
         f"- The verdict was 'bias found' in {int((verdicts == 'bias found').sum())} of {len(verdicts)} of "
-        "these draws; in the others the package left the reports as they were."
+        "these draws; in the others the package left the reports unchanged."
     )
     alone = paired(part, "exact", "regression").mean()
     together = paired(part, "exact + regression", "regression")
@@ -101,78 +101,78 @@ def _answer(long: pd.DataFrame) -> list[str]:
         lines.append("- Calibration by the package alone has a smaller error than regression calibration.")
     else:
         lines.append(
-            "- Calibration by the package alone does NOT reach regression calibration: the reports carry a "
-            "small continuous error that a regression averages out and a two-valued shift leaves in. The "
-            "section Why shows it."
+            "- Calibration by the package alone is NOT as accurate as regression calibration: the reports "
+            "carry a small continuous error that a regression averages out and a two-valued shift leaves in "
+            "(see the section Why)."
         )
     error = together.std(ddof=1) / np.sqrt(len(together)) if len(together) > 1 else np.nan
     if np.isfinite(error) and abs(together.mean()) > 2.0 * error:
         lines.append(
-            "- Calibrated first and regressed then, the error is "
-            f"{'smaller' if together.mean() < 0 else 'larger'} than that of regression alone, beyond the "
-            "spread of the draws."
+            "- With calibration followed by regression, the error is "
+            f"{'smaller' if together.mean() < 0 else 'larger'} than that of regression alone, by more than "
+            "the spread of the draws."
         )
     else:
         lines.append(
-            "- Calibrated first and regressed then, the error is that of regression alone within the spread "
-            "of the draws: on these data the model of the bias adds nothing that a regression on the "
+            "- With calibration followed by regression, the error is that of regression alone within the "
+            "spread of the draws: on these data the model of the bias adds nothing that a regression on the "
             "validated rows does not find."
         )
     return lines
 
 
 def _reasons(long: pd.DataFrame) -> list[str]:
-    """Why a report was left alone without validated rows, in the package's own words."""
-    lines = ["Without validated rows, in the package's own words:", ""]
+    """Why the reports were left unchanged without validated rows: the findings of the fit."""
+    lines = ["Verdict and findings without validated rows:", ""]
     for outcome, part in long[long["share"] == 0].groupby("outcome", sort=True):
         verdict = pick(part, "fit", "verdict")["text"].iloc[0]
         reasons = pick(part, "fit", "reasons")["text"].iloc[0]
         lines.append(f"- {outcome}: **{verdict}**. {reasons}")
     lines += [
         "",
-        "Unless the verdict is 'bias found' the report is left as it was. The truth shows (section Why) that "
-        "there is an error, of another kind than one shift of people whom the environment tells apart.",
+        "Unless the verdict is 'bias found' the report is left unchanged. The truth shows an error (section "
+        "Why), but not a shift of one size in people whom the environment distinguishes.",
     ]
     return lines
 
 
 _METHODS = (
-    "`exact` is `ProxyCalibrator` as anyone would use it, with its default settings; `exact, verdict "
-    "ignored` calibrates against its advice; `regression` is regression calibration, a linear regression "
+    "`exact` is `ProxyCalibrator` with its default settings; `exact, verdict ignored` calibrates whatever "
+    "the verdict; `regression` is regression calibration, a linear regression "
     "of the measurement on report, proxies and environment in the validated rows; `exact + regression` is "
-    "the same regression with the calibrated report in place of the report. Other ways to join the two "
+    "the same regression with the calibrated report in place of the report. Other ways to combine the two "
     "(report and calibrated report together, or with the expected content) were tried on two draws of "
-    "weight and differ from it by about a tenth of a kilogram at most, to either side. Where `exact` is "
-    "the self-report, its verdict was not 'bias found'. A fit that did not converge says so and is left "
-    "alone; `verdict ignored` shows what that spares."
+    "weight and differ from it by about a tenth of a kilogram at most, to either side. Where `exact` "
+    "equals the self-report, its verdict was not 'bias found'. A fit that did not converge changes "
+    "nothing; `verdict ignored` shows the error that this avoids."
 )
 _GROUPS = (
-    "Groups are by measured BMI. Whoever shrinks a report towards what the proxies say looks worse at both "
-    "ends of a grouping by the measurement itself, so the mean errors of regression in the outer groups are "
-    "partly this, and no fault."
+    "Groups are by measured BMI. A method that shrinks reports towards the proxies looks worse at both ends "
+    "of a grouping by the measurement itself, so part of the mean error of regression in the outer groups "
+    "comes from the grouping, not from the method."
 )
 _MEANS = (
     "Prediction-powered inference corrects a mean, not single reports: PPI adds the mean error of the "
-    "validated rows to the mean of the reports, PPI++ trusts the reports as far as that lowers the variance, "
+    "validated rows to the mean of the reports, PPI++ weights the reports so as to minimise the variance, "
     "and `PPI++ on exact` uses the calibrated reports. The other lines are means of the row-wise answers, "
-    "validated rows entering with their measurement. The target is the mean of these very people, so that "
-    "intervals made for a larger population are a little wide for it; a handful of draws says little about "
-    "coverage. The calibrated reports were fitted to the validated rows as well, which PPI++ on them ignores."
+    "with the measurement for validated rows. The target is the mean of these people, so "
+    "intervals made for a larger population are a little wide for it; a few draws say little about coverage. "
+    "The calibrated reports were fitted to the validated rows as well, which PPI++ on them ignores."
 )
 _WHY = (
-    "The model of the package has two kinds of reporter: right, or off by one size. The table says what "
-    "these errors are like. Most reports are near the truth, with long tails to BOTH sides (excess "
-    "kurtosis; 0 for a normal error), so that neither 'right' nor 'off by one size' describes them. "
-    "Hardly any of the error is explained by the environment, which is what tells reporters apart in the "
-    "model; for weight and BMI more of it follows the true value itself, which a gate on the environment "
-    "cannot see. The last lines give the best single shift, and the error it could leave if somebody who "
-    "sees every error chose whom to correct. Nobody can: the shift is hardly larger than what the proxies "
-    "leave open (alpha in residual sds, in the table of verdicts), so that who is off is known for few. "
-    "Regression calibration needs no kinds of reporter: it mixes report and proxies so as to average out "
-    "the continuous error, which is most of it."
+    "The model of the package has two kinds of reporter: correct, or off by one size. The table describes "
+    "the errors. Most reports are near the truth, with long tails to BOTH sides (excess "
+    "kurtosis; 0 for a normal error), so that neither 'correct' nor 'off by one size' describes them. "
+    "Hardly any of the error is explained by the environment, which decides in the model who is "
+    "biased; for weight and BMI more of it depends on the true value itself, which the model leaves out. "
+    "The last lines give the best single shift, and the error it would leave if the rows to correct were "
+    "chosen knowing every error. That is impossible in practice: the shift is hardly larger than the "
+    "residual (alpha in residual sds, in the table of verdicts), so that few biased rows can be "
+    "identified. Regression calibration needs no kinds of reporter: it combines report and proxies and "
+    "averages out the continuous error, which is most of it."
 )
 _LIMITS = (
-    "The people are those of the survey with every column, unweighted: no average here is one of the nation. "
-    "Most knew that an examination would follow. Report and measurement are days to weeks apart, so that a "
-    "part of the error is real change. Validated rows were drawn at random; in practice they seldom are."
+    "The people are those of the survey with complete data, unweighted: no average here describes the "
+    "nation. Most knew that an examination would follow. Report and measurement are days to weeks apart, so "
+    "that part of the error is real change. Validated rows were drawn at random; in practice they rarely are."
 )

@@ -70,7 +70,7 @@ def verdict_table(long: pd.DataFrame) -> Grid:
             )
         )
     columns = ("outcome", "validated", "verdict (draws)", "alpha", "share biased", "alpha in residual sds")
-    title = "What the package says: verdict, size and share, mean ± sd over draws of the validated rows"
+    title = "Verdict, size of the bias and share of biased rows, mean ± sd over draws of the validated rows"
     return Grid("verdicts", title, tuple(("", name) for name in (*columns, "proxies explain")), tuple(rows))
 
 
@@ -102,18 +102,18 @@ def pair_table(long: pd.DataFrame) -> Grid:
                 )
             )
     columns = ("outcome", "validated", "RMSE of", "difference, mean ± sd", "draws: lower / same / higher")
-    title = "The same draws side by side: below zero, the first has the smaller error"
+    title = "Paired differences by draw: below zero, the first method has the smaller error"
     return Grid("pairs", title, tuple(("", name) for name in columns), tuple(rows))
 
 
 def paired(part: pd.DataFrame, first: str, second: str) -> pd.Series:
     """RMSE of one method less that of another, by draw."""
-    one, two = (pick(part, name, "rmse").set_index("seed")["value"] for name in (first, second))
-    return one - two
+    own, other = (pick(part, name, "rmse").set_index("seed")["value"] for name in (first, second))
+    return own - other
 
 
 def tally(difference: pd.Series) -> tuple[int, int, int]:
-    """In how many draws the first was lower, the same (a report that was left alone) and higher."""
+    """In how many draws the first was lower, the same (the report was left unchanged) and higher."""
     return int((difference < 0).sum()), int((difference == 0).sum()), int((difference > 0).sum())
 
 
@@ -149,7 +149,7 @@ def mean_table(long: pd.DataFrame) -> Grid:
                 )
             )
     columns = ("outcome", "validated", "estimate", "RMSE of the mean", "half width of 95%", "covers")
-    title = "The mean measurement of all these people"
+    title = "The mean measurement of all people in the table"
     return Grid("means", title, tuple(("", name) for name in columns), tuple(rows))
 
 
@@ -157,12 +157,12 @@ def anatomy_table() -> Grid:
     """What the error of the reports is like: facts from all rows, since here the truth is known."""
     names = (
         "people", "mean error", "RMSE", "error within 2 units", "excess kurtosis", "explained by environment",
-        "explained by the true value", "best single shift", "its share", "RMSE it could leave",
+        "explained by the true value", "best single shift", "its share", "smallest RMSE with it",
     )  # fmt: skip
     columns = [anatomy(outcome) for outcome in OUTCOMES]
     rows = [(name, *[str(column[i]) for column in columns]) for i, name in enumerate(names)]
-    title = "The error of the reports (all rows, truth known)"
-    heads = tuple(("", name) for name in ("", *[f"{one} ({UNITS[one]})" for one in OUTCOMES]))
+    title = "The reporting error (all rows; the truth is known)"
+    heads = tuple(("", name) for name in ("", *[f"{outcome} ({UNITS[outcome]})" for outcome in OUTCOMES]))
     return Grid("anatomy", title, heads, tuple(rows))
 
 

@@ -69,13 +69,13 @@ class Answer:
     verdict: str = ""
 
 
-def truth_of(made: Simulation, alpha: float) -> Truth:
+def truth_of(sim: Simulation, alpha: float) -> Truth:
     """The truth of a simulated or semi-synthetic table as arrays."""
-    latents = [name for name in made.truth.columns if name.startswith("z_")]
+    latents = [name for name in sim.truth.columns if name.startswith("z_")]
     return Truth(
-        y_true=made.truth["y_true"].to_numpy(dtype=float),
-        a=made.truth["a"].to_numpy(dtype=float),
-        z=made.truth[latents].to_numpy(dtype=float) if latents else None,
+        y_true=sim.truth["y_true"].to_numpy(dtype=float),
+        a=sim.truth["a"].to_numpy(dtype=float),
+        z=sim.truth[latents].to_numpy(dtype=float) if latents else None,
         alpha=alpha,
     )
 
@@ -90,7 +90,7 @@ def assign(n: int, n_folds: int, seed: int, cluster: np.ndarray | None = None) -
     sizes = np.bincount(units)
     if not 2 <= n_folds <= len(sizes):
         raise SettingsError(
-            f"{n_folds} folds of {len(sizes)} units: use at least 2 folds and at most one per unit"
+            f"{n_folds} folds of {len(sizes)} units: use 2 folds or more, and at most one per unit"
         )
     order = np.random.default_rng(seed).permutation(len(sizes))
     # The largest first, each into the fold with the fewest rows: clusters of unequal size stay balanced.
@@ -102,17 +102,17 @@ def assign(n: int, n_folds: int, seed: int, cluster: np.ndarray | None = None) -
     return fold_of[units]
 
 
-def make_folds(made: Simulation, n_folds: int = N_FOLDS, seed: int = 0) -> list[Fold]:
+def make_folds(sim: Simulation, n_folds: int = N_FOLDS, seed: int = 0) -> list[Fold]:
     """The folds of a table, each with an encoder of its own fitted rows."""
-    table: pd.DataFrame = made.table
+    table: pd.DataFrame = sim.table
     cluster = None
-    if made.roles.cluster is not None:
-        cluster = pd.factorize(table[made.roles.cluster])[0]
+    if sim.roles.cluster is not None:
+        cluster = pd.factorize(table[sim.roles.cluster])[0]
     where = assign(len(table), n_folds, seed, cluster)
     folds = []
     for fold in range(n_folds):
         fitted, held_out = np.flatnonzero(where != fold), np.flatnonzero(where == fold)
-        encoder = Encoder.fit(table.iloc[fitted], made.roles)
+        encoder = Encoder.fit(table.iloc[fitted], sim.roles)
         folds.append(Fold(encoder.transform(table), fitted, held_out))
     return folds
 
@@ -120,30 +120,32 @@ def make_folds(made: Simulation, n_folds: int = N_FOLDS, seed: int = 0) -> list[
 def judge(answer: Answer, fold: Fold, truth: Truth) -> dict[str, float]:
     """The metrics of one fold: alpha from the frozen fit, everything else on held-out rows."""
     out = fold.held_out
-    made = {
+    scores = {
         "alpha": answer.alpha,
         "alpha_error": abs(answer.alpha - truth.alpha),
         "rmse_y_uncalibrated": metrics.rmse(outcome_of(fold)[out], truth.y_true[out]),
     }
     if answer.verdict:
-        made["bias_found"] = float(answer.verdict == "bias found")
+        scores["bias_found"] = float(answer.verdict == "bias found")
     if answer.p_biased is not None:
-        made |= metrics.of_who(truth.a[out], answer.p_biased[out])
+        scores |= metrics.of_who(truth.a[out], answer.p_biased[out])
     if answer.y_cal is not None:
-        made["rmse_y_cal"] = metrics.rmse(answer.y_cal[out], truth.y_true[out])
+        scores["rmse_y_cal"] = metrics.rmse(answer.y_cal[out], truth.y_true[out])
     if answer.y_fit is not None:
-        made["rmse_y_obs"] = metrics.rmse(answer.y_fit[out], outcome_of(fold)[out])
+        scores["rmse_y_obs"] = metrics.rmse(answer.y_fit[out], outcome_of(fold)[out])
     if answer.P_fit is not None:
-        made["rmse_proxies"] = metrics.rmse(answer.P_fit[out], fold.arrays.P[out])
+        scores["rmse_proxies"] = metrics.rmse(answer.P_fit[out], fold.arrays.P[out])
     if answer.z is not None and truth.z is not None:
-        made |= metrics.of_latents("z", truth.z, answer.z, fold.fitted, out)
+        scores |= metrics.of_latents("z", truth.z, answer.z, fold.fitted, out)
     if answer.a is not None:
-        made |= metrics.of_latents("a", truth.a[:, None], answer.a[:, None], fold.fitted, out)
+        scores |= metrics.of_latents("a", truth.a[:, None], answer.a[:, None], fold.fitted, out)
     if answer.tau is not None and answer.p_biased is not None:
         chosen = out[answer.p_biased[out] > 0.5]
         local = answer.tau[chosen]
-        made["alpha_held_out"] = float(np.mean(local)) if chosen.size and np.isfinite(local).all() else np.nan
-    return made
+        scores["alpha_held_out"] = (
+            float(np.mean(local)) if chosen.size and np.isfinite(local).all() else np.nan
+        )
+    return scores
 
 
 def paper_answers(folds: Sequence[Fold], settings: Settings, batched: bool = True) -> list[Answer]:

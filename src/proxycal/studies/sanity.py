@@ -78,7 +78,7 @@ def _r2(y: np.ndarray, X: np.ndarray) -> float:
 
 
 def write_pages(
-    made: Simulation,
+    sim: Simulation,
     alpha: float,
     folder: Path,
     z_hat: np.ndarray | None = None,
@@ -90,13 +90,13 @@ def write_pages(
     z_hat (n, d) and history are those of a fit with method="paper" (`latents`, `history`); without them, or
     without true latents, the pages that need them are left out.
     """
-    truth = truth_of(made, alpha)
-    y_obs = made.table[made.roles.outcome].to_numpy(dtype=float)
-    P = made.table[list(made.roles.proxies)].to_numpy(dtype=float)
-    E = made.table[list(made.roles.environment)].to_numpy(dtype=float)
+    truth = truth_of(sim, alpha)
+    y_obs = sim.table[sim.roles.outcome].to_numpy(dtype=float)
+    P = sim.table[list(sim.roles.proxies)].to_numpy(dtype=float)
+    E = sim.table[list(sim.roles.environment)].to_numpy(dtype=float)
     pages = {
         "histograms": histograms(y_obs, P, E, truth, title),
-        "core": core_page(core_metrics(y_obs, P, truth), made.roles.proxies, title),
+        "core": core_page(core_metrics(y_obs, P, truth), sim.roles.proxies, title),
     }
     if z_hat is not None and truth.z is not None:
         pages["latents"] = latents_page(truth.z, z_hat, title)
@@ -164,10 +164,10 @@ def latents_page(z: np.ndarray, z_hat: np.ndarray, title: str) -> Figure:
     rows = -(-z.shape[1] // columns)
     figure = _page(columns * 2.4, rows * 2.5, f"Recovered against true latents: {title}")
     panels = figure.subplots(rows, columns, squeeze=False)
-    for k, (panel, true, found) in enumerate(zip(panels.flat, z.T, guess.T, strict=False)):
-        panel.plot(true, found, ".", markersize=2, color="#0072B2", rasterized=True)
+    for k, (panel, true, recovered) in enumerate(zip(panels.flat, z.T, guess.T, strict=False)):
+        panel.plot(true, recovered, ".", markersize=2, color="#0072B2", rasterized=True)
         panel.axline((0.0, 0.0), slope=1.0, color="0.6", linewidth=0.8)
-        panel.set_title(f"Z_{k + 1}, R2 {_r2(true, found[:, None]):.2f}", fontsize=9)
+        panel.set_title(f"Z_{k + 1}, R2 {_r2(true, recovered[:, None]):.2f}", fontsize=9)
     _hide_empty(figure)
     return figure
 

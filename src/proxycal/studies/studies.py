@@ -10,6 +10,7 @@ import hashlib
 import itertools
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,9 +18,11 @@ import pandas as pd
 from proxycal.datasets import load_jobs, load_ohie, ohie_stand_in
 from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
+from proxycal.extras import require_torch
+from proxycal.methods.registry import LIBRARIES
 from proxycal.settings import Settings
 from proxycal.studies import baselines
-from proxycal.studies.bench import code_digest
+from proxycal.studies.pages import code_digest
 from proxycal.studies.protocol import (
     N_FOLDS,
     Answer,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from proxycal.testing.simulation import Simulation
 
 METHODS = ("proxy-only", "environment-only", "tedvae", "tedvae-treatment", "paper", "exact", "oracle")
+NETWORKS = ("tedvae", "tedvae-treatment", "paper")
 # The column that a trial assigned, of the tables that come from one.
 TREATMENTS = {"JOBS": "treat", "OHIE": "treatment", STAND_IN: "treatment"}
 SIZES, LATENTS, ALPHAS, NOISES = (
@@ -55,8 +59,9 @@ QUICK_FOLDS = 3
 NETWORK: dict[str, Any] = {}
 # Published settings of real data: 100 epochs instead of 50.
 REAL_EPOCHS = 100
-_CODE_HERE = tuple(
-    f"experiments/{name}.py" for name in ("studies", "protocol", "metrics", "baselines", "tedvae")
+_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("studies", "protocol", "metrics", "baselines", "tedvae")
 )
 
 
@@ -67,6 +72,11 @@ class Study:
     name: str
     cells: tuple[Cell, ...]
     quick: bool
+
+    @property
+    def trains_networks(self) -> bool:
+        """Whether any of its methods needs torch."""
+        return any(cell.settings["method"] in NETWORKS for cell in self.cells)
 
 
 def synthetic(quick: bool, methods: Sequence[str] = METHODS) -> Study:
@@ -121,30 +131,37 @@ def _known(methods: Sequence[str]) -> list[str]:
     unknown = [name for name in methods if name not in METHODS]
     if unknown or not methods:
         raise SettingsError(
-            f"method {unknown[0] if unknown else ''!r} is not part of the studies: use some of "
-            f"{', '.join(METHODS)}"
+            f"method {unknown[0] if unknown else ''!r} is not known: use one or more of {', '.join(METHODS)}"
         )
     return [name for name in METHODS if name in methods]
+
+
+def require_networks(methods: Sequence[str]) -> None:
+    """Refuse methods that train networks where torch is missing."""
+    networks = [name for name in methods if name in NETWORKS]
+    if networks:
+        others = ",".join(name for name in METHODS if name not in NETWORKS)
+        require_torch(f"the method '{networks[0]}' of a study", f"use --methods {others}")
 
 
 def config(study: Study) -> dict[str, Any]:
     """All that decides the figures: the cells, the code and the libraries it computes with."""
     listed = repr([(cell.key, dict(cell.settings)) for cell in study.cells])
-    libraries = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+    libraries = (*LIBRARIES, "torch") if study.trains_networks else LIBRARIES
     return {
         "study": study.name,
         "quick": study.quick,
         "cells": hashlib.sha256(listed.encode()).hexdigest()[:12],
-        "code": code_digest(_CODE_HERE),
+        "code": code_digest(*_SOURCES),
         **{name: metadata.version(name) for name in libraries},
     }
 
 
 def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The work of one cell: a row per fold and metric."""
-    made = draw(settings)
-    truth = truth_of(made, float(settings["alpha"]))
-    folds = make_folds(made, int(settings["folds"]), int(settings["seed"]))
+    sim = draw(settings)
+    truth = truth_of(sim, float(settings["alpha"]))
+    folds = make_folds(sim, int(settings["folds"]), int(settings["seed"]))
     answers = ask(settings, folds, truth)
     return [
         {"fold": f, "metric": metric, "value": value}
@@ -178,6 +195,7 @@ def _real(name: str, folder: str) -> Dataset:
 def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> list[Answer]:
     """The answers of a cell's method."""
     method, seed = settings["method"], int(settings["seed"])
+    require_networks([method])
     if method == "paper":
         return paper_answers(folds, paper_settings(settings))
     if method == "exact":
@@ -205,10 +223,10 @@ def _network(settings: Mapping[str, Any]) -> dict[str, Any]:
 def long_form(done: Iterable[Done]) -> pd.DataFrame:
     """A row per cell, fold, method and metric; a cell that failed is one row with its error."""
     rows: list[dict[str, Any]] = []
-    for one in done:
-        kept = {key: value for key, value in one.settings.items() if key not in ("folds", "folder")}
-        found = one.rows if one.error is None else [{"fold": -1, "metric": "error", "value": None}]
-        rows += [{"cell": one.key, **kept, **row, "error": one.error or ""} for row in found]
+    for cell in done:
+        kept = {key: value for key, value in cell.settings.items() if key not in ("folds", "folder")}
+        values = cell.rows if cell.error is None else [{"fold": -1, "metric": "error", "value": None}]
+        rows += [{"cell": cell.key, **kept, **row, "error": cell.error or ""} for row in values]
     frame = pd.DataFrame(rows)
     frame["value"] = frame["value"].astype(float)
     return frame

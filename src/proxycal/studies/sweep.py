@@ -1,9 +1,9 @@
-"""Many cells of work that survive a kill: each is written the moment it is done.
+"""Many cells of work that survive a kill: each is written as soon as it is done.
 
     folder/sweep.json        the config of the run and its hash
     folder/cells/KEY.json    one finished cell: its settings, its rows or its error, the seconds it took
 
-A folder belongs to one config. Going on with another one is refused, so that no table mixes two runs.
+A folder belongs to one config; resuming it with another is refused, so that no table mixes two runs.
 What is returned is read back from the folder, so an interrupted run and a whole one give the same rows.
 """
 
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from proxycal.cli.console import progress
 from proxycal.engine import Engine, map_as_done
 from proxycal.errors import SettingsError, StoreError
 from proxycal.files import explained, write_text
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 Rows = list[dict[str, Any]]
 Work = Callable[[Settings], Rows]
+# Called after each cell: how many are done, of how many.
+Progress = Callable[[int, int], None]
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.=,-]*")
 
 
@@ -55,32 +56,33 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How to run: processes, joblib or Dask, going on or starting anew, and whether to show progress."""
+    """How to run: processes, joblib or Dask, resuming or starting over, and whom to tell of progress."""
 
     jobs: int = 1
     engine: Engine = "joblib"
     scheduler: str | None = None
     resume: bool = False
-    quiet: bool = False
+    progress: Progress | None = None
 
 
 def sweep(cells: Sequence[Cell], work: Work, folder: Path, config: Settings, how: How) -> list[Done]:
     """Do every cell that is not done yet, and return all of them in the order given.
 
     work : a function of a module, from the settings of a cell to rows of plain values (JSON).
-    A cell that raises is recorded with its error and the rest go on; `--resume` tries it again.
+    A cell that raises is recorded with its error and the others continue; `--resume` tries it again.
     """
     _check_keys(cells)
     _claim(folder, config, how.resume)
-    done = {one.key for one in finished(cells, folder) if one.error is None}
+    done = {cell.key for cell in finished(cells, folder) if cell.error is None}
     left = [cell for cell in cells if cell.key not in done]
-    with progress(len(cells), len(cells) - len(left), how.quiet) as advance:
-        results = map_as_done(
-            partial(_attempt, work), left, jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
-        )
-        for position, text in results:
-            write_text(_file(folder, left[position].key), text)
-            advance()
+    tell = how.progress or (lambda done, total: None)
+    tell(len(done), len(cells))
+    results = map_as_done(
+        partial(_attempt, work), left, jobs=how.jobs, engine=how.engine, scheduler=how.scheduler
+    )
+    for count, (position, text) in enumerate(results, start=len(done) + 1):
+        write_text(_file(folder, left[position].key), text)
+        tell(count, len(cells))
     return list(finished(cells, folder))
 
 
@@ -117,9 +119,9 @@ def _attempt(work: Work, cell: Cell) -> str:
 def _plain(value: Any) -> Any:
     """JSON knows no NaN: what is not a finite number is null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -131,7 +133,7 @@ def _read(path: Path, cell: Cell) -> Done:
         read = Done(facts["key"], facts["settings"], facts["rows"], facts["error"], float(facts["seconds"]))
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"'{path}' is damaged ({error}): delete it and pass --resume to do that cell again"
+            f"'{path}' is damaged ({error}): delete it and pass --resume to run that cell again"
         ) from error
     if read.key != cell.key or _plain(dict(cell.settings)) != read.settings:
         raise StoreError(f"'{path}' belongs to another cell: delete it and pass --resume")
@@ -145,12 +147,12 @@ def _claim(folder: Path, config: Settings, resume: bool) -> None:
         earlier = json.loads(path.read_text(encoding="utf-8"))
         if earlier["hash"] != digest(config):
             raise StoreError(
-                f"'{folder}' holds a run of another config ({_difference(earlier['config'], config)}): "
+                f"'{folder}' holds a run with other settings ({_difference(earlier['config'], config)}): "
                 "choose another folder, or delete this one to start over"
             )
         if not resume:
             raise StoreError(
-                f"'{folder}' holds an earlier run: pass --resume to go on with it, or delete it to start over"
+                f"'{folder}' holds an earlier run: pass --resume to continue it, or delete it to start over"
             )
         return
     if folder.is_dir() and any(folder.iterdir()):

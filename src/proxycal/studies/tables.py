@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from proxycal.studies.bench import paper_table
+from proxycal.studies.pages import markdown_table, paper_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,8 +56,8 @@ def summarise(long: pd.DataFrame) -> pd.DataFrame:
     """Mean and sd over folds of every metric, a row per data set, method and metric."""
     good = long[(long["error"] == "") & long["value"].notna()]
     by = [key for key in KEYS if key in good.columns]
-    made = good.groupby(by, sort=False, dropna=False)["value"].agg(["mean", "std", "count"]).reset_index()
-    return made.rename(columns={"std": "sd", "count": "folds"})
+    summary = good.groupby(by, sort=False, dropna=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    return summary.rename(columns={"std": "sd", "count": "folds"})
 
 
 def synthetic_tables(summary: pd.DataFrame) -> list[Grid]:
@@ -79,7 +79,7 @@ def _by_cell(
     own: pd.DataFrame, published: Mapping[tuple[object, ...], tuple[float, float]], name: str, title: str
 ) -> Grid:
     ours = _by_key(own, ("n", "d_z", "alpha", "noise"))
-    alphas, noises = sorted(own["alpha"].unique()), [one for one in NOISES if one in set(own["noise"])]
+    alphas, noises = sorted(own["alpha"].unique()), [noise for noise in NOISES if noise in set(own["noise"])]
     columns = [("", "n"), ("", "d_z"), ("", "d_e")]
     columns += [(f"alpha={alpha:g}", NOISES[noise]) for alpha in alphas for noise in noises]
     pairs = sorted({(int(n), int(d)) for n, d in zip(own["n"], own["d_z"], strict=True)})
@@ -96,7 +96,7 @@ def semisynthetic_tables(summary: pd.DataFrame) -> list[Grid]:
     """Table 3, and the same layout for what the paper does not show."""
     grids = [_by_method(summary, "alpha", "table3_semisynthetic", "Estimated alpha across baselines and d_z")]
     for metric, title in (
-        ("accuracy", "Share of held-out rows whose A is told right"),
+        ("accuracy", "Share of held-out rows put in the right group (biased or not)"),
         ("rmse_y_cal", "RMSE of the calibrated outcome on held-out rows, in sd of the outcome"),
     ):
         grids.append(_by_method(summary, metric, None, title))
@@ -175,8 +175,8 @@ def to_frame(grid: Grid) -> pd.DataFrame:
 def to_markdown(grid: Grid) -> str:
     """The table in Markdown, its title above."""
     names = [f"{group}, {name}" if group else name for group, name in grid.columns]
-    lines = [names, ["---"] * len(names), *grid.rows]
-    return "\n".join([f"### {grid.title}", "", *[f"| {' | '.join(cells)} |" for cells in lines], ""])
+    lines = markdown_table(names, grid.rows)
+    return "\n".join([f"### {grid.title}", "", *lines, ""])
 
 
 def to_latex(grid: Grid) -> str:

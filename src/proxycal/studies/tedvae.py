@@ -145,16 +145,16 @@ def fit_tedvae(
     check_row_sets(train, validation, STAGE)
     fits: dict[int, TedvaeFit] = {}
     with one_thread():
-        shapes = sorted({one.shape[1] for one in x})
+        shapes = sorted({part.shape[1] for part in x})
         for columns in shapes:
             same = [f for f in range(len(x)) if x[f].shape[1] == columns]
             for group in groups_of_equal_steps([len(train[f]) for f in same], config.batch_size):
                 models = [same[position] for position in group]
-                made = _fit_group(
+                fitted = _fit_group(
                     [x[f] for f in models], [t[f] for f in models], y,
                     [train[f] for f in models], [validation[f] for f in models], config, seed,
                 )  # fmt: skip
-                fits |= dict(zip(models, made, strict=True))
+                fits |= dict(zip(models, fitted, strict=True))
     return [fits[f] for f in range(len(x))]
 
 

@@ -72,6 +72,15 @@ class Roles:
         """Every column that has a role, in a fixed order."""
         return tuple(name for _, name in self)
 
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Columns to read from a file as text, so that an id such as "01001" keeps its zero.
+
+        >>> Roles("y", ["p"], ["e"], id="county").text
+        ('county',)
+        """
+        return tuple(name for name in (self.id, self.cluster) if name is not None)
+
     def to_dict(self) -> dict[str, Any]:
         """The roles as plain JSON values.
 

@@ -1,1 +1,28 @@
-"""Tables whose truth is known, to try things on."""
+"""Tables whose truth is known, to try the package on and to test code that uses it.
+
+simulate        the synthetic design of the paper: a Simulation with table, roles and truth
+inject_bias     a known bias added to a table of your own: a Simulation too
+draw_world      a World of a named kind (skewed, clustered, zero-inflated, ...), as arrays and as a table
+draw_violation  a World whose table violates one assumption of the method (VIOLATIONS lists them)
+
+>>> sim = simulate(n=100, alpha=2.0, random_state=1)
+>>> bool((sim.truth["a"] == 1).any())
+True
+>>> draw_world("exponential", n=100, alpha_sd=3.0, seed=1).table().shape
+(100, 11)
+"""
+
+from proxycal.testing.simulation import Simulation, inject_bias, simulate
+from proxycal.testing.violations import VIOLATIONS, draw_violation
+from proxycal.testing.worlds import KINDS, World, draw_world
+
+__all__ = [
+    "KINDS",
+    "VIOLATIONS",
+    "Simulation",
+    "World",
+    "draw_violation",
+    "draw_world",
+    "inject_bias",
+    "simulate",
+]

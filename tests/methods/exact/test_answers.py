@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm
 
 from proxycal import ProxyCalibrator, load
-from proxycal.errors import ProxycalWarning, TableError
+from proxycal.errors import ProxycalWarning, TableError, UnavailableError
 from proxycal.methods.exact.fit import ExactFit, _exact_estimate, content_index, data_of
 from proxycal.methods.parts import match_likely
 from proxycal.mixture.designs import Data
@@ -224,6 +224,16 @@ def test_state_is_plain_json_and_arrays(small):
     np.testing.assert_array_equal(again.predict(arrays).y_cal, model.fit_.predict(arrays).y_cal)
     assert again.estimates == model.fit_.estimates
     assert again.history == {}
+
+
+def test_runs_of_earlier_versions_are_read_or_refused_with_a_reason(small):
+    _, model = small
+    values, tensors = model.fit_.state()
+    values["evidence"]["content"] = "held-out log likelihood per row: splines -1.0, z_hat -1.1: splines"
+    assert ExactFit.from_state(values, tensors).evidence == model.fit_.evidence
+    values["frame"]["features"] = "z_hat"
+    with pytest.raises(UnavailableError, match=r"neural network.*fit the table again"):
+        ExactFit.from_state(values, tensors)
 
 
 # --- pieces -------------------------------------------------------------------------------------------------

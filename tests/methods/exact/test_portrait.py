@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import proxycal
-from proxycal.cli.demonstration import biased_jobs
 from proxycal.methods.exact.fit import data_of
 from proxycal.methods.exact.portrait import gate_covariance, gate_of, spread_of
 from proxycal.mixture.compare import fit_exact
+from proxycal.testing.example import biased_jobs
 
 
 def simulated(n=600):

@@ -7,7 +7,7 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +56,7 @@ class Evidence:
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
     moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
-    NaN otherwise. content : how splines and z_hat compared, where content is curved. sampled : rows that
-    matching, moments and checks saw, where not all of them.
+    NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
     """
 
     gain: float
@@ -86,7 +85,6 @@ class Evidence:
     exact: Estimate
     moments: Estimate
     match: Estimate
-    content: str = ""
     sampled: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,8 +94,9 @@ class Evidence:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`."""
-        plain: dict[str, Any] = {k: _number(value) for k, value in values.items()}
+        """The reverse of `to_dict`; what only earlier versions kept is left out."""
+        known = [item.name for item in fields(cls)]
+        plain: dict[str, Any] = {k: _number(value) for k, value in values.items() if k in known}
         plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
         return cls(**plain)
 
@@ -120,7 +119,6 @@ def collect(
     p_biased: np.ndarray,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
-    content: str = "",
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
@@ -159,7 +157,6 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
-        content=content,
     )
 
 

@@ -17,13 +17,11 @@ import numpy as np
 from proxycal.effect.calibrate import calibrate
 from proxycal.effect.match import Controls, match_new
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
-from proxycal.errors import SettingsError, TableError
+from proxycal.errors import SettingsError, TableError, UnavailableError
 from proxycal.methods.exact.evidence import Evidence, collect, verdict
 from proxycal.methods.exact.findings import findings
-from proxycal.methods.latent_content import choose_content, is_curved
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
-from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
 from proxycal.methods.registry import Effects, Estimate, Prediction
 from proxycal.mixture.compare import fit_exact
@@ -34,14 +32,14 @@ from proxycal.mixture.refits import refit_shifts
 
 if TYPE_CHECKING:
     from proxycal.finding import Finding
-    from proxycal.methods.latent_content import ContentChoice
-    from proxycal.methods.paper.content import ContentFit
     from proxycal.mixture.candidates import ExactBias
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
 _PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
+# What runs of earlier versions call content features that came from a network.
+_NETWORK_FEATURES = "z_hat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,7 @@ class ExactFit:
 
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units. cluster_sd : sd of what rows of a cluster share.
-    controls : unbiased rows, or None where the split leaves nothing to match. content : stage 1, where z_hat
-    is among the content features.
+    controls : unbiased rows, or None where the split leaves nothing to match.
     """
 
     sign: float
@@ -64,7 +61,6 @@ class ExactFit:
     estimates: tuple[Estimate, ...]
     share_biased: float
     evidence: Evidence
-    content: ContentFit | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -122,8 +118,6 @@ class ExactFit:
     def _posterior(self, arrays: Arrays) -> tuple[np.ndarray, Rows, np.ndarray]:
         """The outcome as over-reported, its features, and P(A=1|data)."""
         data = data_of(arrays, self.sign)
-        if self.content is not None:
-            data = replace(data, extra=self.content.encode(arrays.P, arrays.E))
         rows = self.spec.frame.rows(replace(data, truth=None))
         return data.y, rows, p_of(self.spec, rows, self.cluster_sd)
 
@@ -163,18 +157,17 @@ class ExactFit:
         }
         if self.controls is not None:
             parts["controls"] = controls_tensors(self.controls)
-        if self.content is not None:
-            values["stage1"] = {
-                "config": self.content.config.to_dict(),
-                "dims": [self.content.n_proxies, self.content.n_environment],
-            }
-            parts["stage1"] = self.content.tensors
         return values, pack(parts)
 
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """The reverse of `state`."""
         kept = values["frame"]
+        if kept["features"] == _NETWORK_FEATURES:
+            raise UnavailableError(
+                "this run takes its content from a neural network, which method='exact' no longer uses: fit "
+                "the table again"
+            )
         params = unpack(tensors, "params")
         frame = Frame(
             features=str(kept["features"]),
@@ -198,16 +191,7 @@ class ExactFit:
             estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
             share_biased=float(values["share_biased"]),
             evidence=Evidence.from_dict(values["evidence"]),
-            content=_stage1(values["stage1"], tensors) if "stage1" in values else None,
         )
-
-
-def _stage1(kept: dict[str, Any], tensors: dict[str, np.ndarray]) -> ContentFit:
-    # Torch is loaded only for runs that used it.
-    from proxycal.methods.paper.content import ContentFit
-
-    config = ContentConfig.from_dict(kept["config"])
-    return ContentFit.from_tensors(config, tuple(kept["dims"]), unpack(tensors, "stage1"))
 
 
 def _params_from(named: dict[str, np.ndarray]) -> Params:
@@ -222,12 +206,11 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The race of some rows: its sign, the rows as it saw them, its answer, and how content was chosen."""
+    """The race of some rows: its sign, the rows as it saw them, and its answer."""
 
     sign: float
     data: Data
     bias: ExactBias
-    choice: ContentChoice | None
 
 
 def find(arrays: Arrays, settings: Settings) -> Found:
@@ -236,22 +219,14 @@ def find(arrays: Arrays, settings: Settings) -> Found:
     data = data_of(arrays, sign)
     _check_effect(settings.effect, arrays)
     found = fit_exact(data, settings.effect, seed=settings.random_state)
-    choice = None
-    if is_curved(found):
-        names = (*arrays.proxy_names, *arrays.environment_names)
-        who = p_of(found.bias, found.bias.frame.rows(replace(data, truth=None)), found.cluster_sd)
-        choice = choose_content(data, found, who, settings, names)
-        if choice.content is not None:
-            data = replace(data, extra=choice.content.encode(arrays.P, arrays.E))
-            found = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
     if settings.interval == "bootstrap":
         found = _bootstrapped(found, data, settings)
-    return Found(sign, data, found, choice)
+    return Found(sign, data, found)
 
 
 def answered(race: Found, arrays: Arrays, settings: Settings) -> ExactFit:
     """The answer of a race with matching and moments of its rows beside it."""
-    data, found, choice = race.data, race.bias, race.choice
+    data, found = race.data, race.bias
     rows = found.bias.frame.rows(replace(data, truth=None))
     p_biased = p_of(found.bias, rows, found.cluster_sd)
     controls, match = match_likely(
@@ -276,10 +251,7 @@ def answered(race: Found, arrays: Arrays, settings: Settings) -> ExactFit:
         controls=controls,
         estimates=estimates,
         share_biased=found.share,
-        evidence=collect(
-            found, data, rows, p_biased, estimates, moments, "" if choice is None else choice.reading
-        ),
-        content=choice.content if choice is not None and found.bias.frame.features == "z_hat" else None,
+        evidence=collect(found, data, rows, p_biased, estimates, moments),
     )
 
 

@@ -65,7 +65,7 @@ def spread_of(fit: FittedMethod, arrays: Arrays, gap: np.ndarray) -> Spread | No
         return None
     shape, params = fit.spec.shape, fit.spec.params
     chosen = np.arange(0, arrays.n, max(1, arrays.n // CURVE_ROWS))
-    rows = fit.spec.frame.rows(replace(_data(fit, arrays), truth=None, cluster=None).take(chosen))
+    rows = fit.spec.frame.rows(replace(data_of(arrays, fit.sign), truth=None, cluster=None).take(chosen))
     post = posterior(params, rows, shape)
     scale = fit.spec.frame.scale
     mean = params.beta[0] @ rows.X.T - content_mean(params, rows, post)
@@ -120,7 +120,7 @@ def gate_covariance(fit: ExactFit, arrays: Arrays, n: int) -> np.ndarray:
     q = len(spec.params.gamma[0])
     if arrays.n < n and spec.frame.n_levels:
         return np.full((q, q), math.nan)
-    data = _data(fit, arrays)
+    data = data_of(arrays, fit.sign)
     data = data.take(canonical_order(data))
     chunks = spec.frame.chunks(_without_intercepts(data))
     codes = None if data.cluster is None else [data.cluster[part] for part in pieces(len(data.y))]
@@ -152,11 +152,6 @@ def _without_intercepts(data: Data) -> Data:
     shared = with_bias(rows, proxies, data.cluster, without_bias(rows, data.cluster))
     offset = shared.u[data.cluster] * linear.scale
     return replace(data, y=data.y - offset, truth=None if data.truth is None else data.truth - offset)
-
-
-def _data(fit: ExactFit, arrays: Arrays) -> Data:
-    data = data_of(arrays, fit.sign)
-    return data if fit.content is None else replace(data, extra=fit.content.encode(arrays.P, arrays.E))
 
 
 def _reference(arrays: Arrays, source: str) -> str | None:

@@ -1,36 +1,27 @@
-"""Worlds that break one assumption each, and what a fit and its checks say of one table of them."""
+"""Worlds that violate one assumption of the method each, and clean ones beside them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from proxycal.errors import SettingsError
-from proxycal.methods.checks.outcome import SURPRISING
-from proxycal.model import ProxyCalibrator
-from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.worlds import World, draw_world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
-    from proxycal.finding import Finding
-
 ALPHA_SD = 3.0
-# An alpha this far from the truth, claimed as found, is a wrong number.
-WRONG = 0.1
 # How far the content of two groups is moved to either side, in sds of a latent: none, or a few, share any.
 APART = {"no overlap": 3.0, "little overlap": 2.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """kind : of `worlds.py`, or "latent": of this file.
+    """kind : a kind of `draw_world`, or "latent": drawn here.
 
     expected : topics of the findings of which one should fire; none where nothing should.
     leak : share of the bias that a proxy carries. hidden : whether no data could show the violation.
@@ -59,30 +50,28 @@ VIOLATIONS = {
     "useless proxies": Violation("gaussian", ALPHA_SD, ("relevance",)),
     "varying alpha": Violation("alpha by level", 1.0, ("constancy",)),
 }
-# These say what they saw by a p-value even where the model copes with it.
-_BY_P = {"constancy": 0.05, "heteroscedasticity": UNEVEN, "direct": SURPRISING, "shape": SURPRISING}
 
 
-def broken(name: str, n: int, seed: int) -> tuple[World, pd.DataFrame]:
-    """A world, and the table that an analyst would get of it once the assumption is broken.
+def draw_violation(name: str, n: int, seed: int) -> tuple[World, pd.DataFrame]:
+    """A world, and the table that an analyst would get of it once the assumption is violated.
 
-    >>> world, table = broken("leak 1.0", n=100, seed=0)
+    >>> world, table = draw_violation("leak 1.0", n=100, seed=0)
     >>> bool(np.allclose(table["p_2"] - world.P[:, 1], world.alpha * world.a))
     True
     """
     if name not in VIOLATIONS:
         raise SettingsError(f"violation {name!r} is not known: use one of {', '.join(VIOLATIONS)}")
-    one = VIOLATIONS[name]
-    if one.kind == "latent":
-        world, along = latent_world(n, one.alpha_sd, seed, APART.get(name, 0.0))
+    violation = VIOLATIONS[name]
+    if violation.kind == "latent":
+        world, along = latent_world(n, violation.alpha_sd, seed, APART.get(name, 0.0))
     else:
-        world = draw_world(one.kind, n, one.alpha_sd, seed)
+        world = draw_world(violation.kind, n, violation.alpha_sd, seed)
     table = world.table()
     names = list(world.roles.proxies)
-    if one.hidden:
+    if violation.hidden:
         table[names] += (world.alpha * world.a)[:, None] * along
-    elif one.leak:
-        table["p_2"] += one.leak * world.alpha * world.a
+    elif violation.leak:
+        table["p_2"] += violation.leak * world.alpha * world.a
     if name == "useless proxies":
         order = np.random.default_rng(seed).permutation(n)
         table[names] = table[names].to_numpy()[order]
@@ -90,7 +79,7 @@ def broken(name: str, n: int, seed: int) -> tuple[World, pd.DataFrame]:
 
 
 def latent_world(n: int, alpha_sd: float, seed: int, apart: float = 0.0) -> tuple[World, np.ndarray]:
-    """A gaussian world, and how far each proxy moves, (5,), when content moves the outcome by one.
+    """A gaussian world, and how far each proxy moves, (5,), when content moves the outcome by violation.
 
     A bias that moves all proxies so is a move of the latents: the table is, draw for draw, one of a world
     without a bias. apart : the sign of e_1 moves the latents to one side or the other, and says all but
@@ -112,49 +101,3 @@ def latent_world(n: int, alpha_sd: float, seed: int, apart: float = 0.0) -> tupl
     a = (rng.random(n) < chance).astype(float)
     alpha = np.full(n, alpha_sd * sd)
     return World(y_true + alpha * a, P, E, y_true, a, alpha, sd), worth @ loadings / (worth @ worth)
-
-
-def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The work of one cell: a trial for each of its seeds. A fit that raises is a row with its error."""
-    rows = []
-    for seed in settings["seeds"]:
-        try:
-            rows.append({"seed": seed, **trial(settings["world"], int(settings["n"]), seed), "error": None})
-        except Exception as error:  # one bad data set is a result of the benchmark, not its end
-            rows.append({"seed": seed, "error": f"{type(error).__name__}: {error}"})
-    return rows
-
-
-def trial(name: str, n: int, seed: int) -> dict[str, Any]:
-    """Fit and check one broken table."""
-    world, table = broken(name, n, seed)
-    model = ProxyCalibrator(world.roles).fit(table)
-    fired = alarms(model.check())
-    true = float(world.alpha[world.a == 1.0].mean())
-    return {
-        "alpha_true": true,
-        "alpha_hat": model.alpha_,
-        "verdict": model.verdict_,
-        "right": right(model.verdict_, model.alpha_, true, bool(VIOLATIONS[name].expected)),
-        "fired": fired,
-    }
-
-
-def alarms(findings: list[Finding]) -> list[str]:
-    """Topics of the findings that ask for attention, or saw a violation that the model copes with."""
-    return sorted({one.topic for one in findings if not one.ok or _seen(one)})
-
-
-def _seen(one: Finding) -> bool:
-    return one.topic in _BY_P and one.value is not None and one.value < _BY_P[one.topic]
-
-
-def right(verdict: str, alpha: float, true: float, violated: bool) -> bool:
-    """Whether a verdict may be acted on; in a violated world to give none is right too.
-
-    >>> right("bias found", 2.1, 2.0, True), right("no bias found", 0.3, 2.0, True)
-    (True, False)
-    """
-    if verdict == "bias found":
-        return true > 0.0 and abs(alpha / true - 1.0) <= WRONG
-    return verdict == "no bias found" if true == 0.0 else violated and verdict == "not identified"

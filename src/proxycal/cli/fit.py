@@ -1,0 +1,49 @@
+"""`proxycal fit`: tables to a run folder with its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from proxycal.cli import console
+from proxycal.cli.options import ROLES, SETTINGS, EngineName, Json, Quiet, Scheduler, Tables, takes
+from proxycal.cli.request import Given
+from proxycal.errors import StoreError
+
+if TYPE_CHECKING:
+    from proxycal.engine import Engine
+
+
+@takes(ROLES, SETTINGS)
+def fit(
+    tables: Tables,
+    given: Given,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Fit a table, in one or several files, and write a run folder with report.html."""
+    request = given.read(out)
+    if request.out is None:
+        raise StoreError("--out is required: name a new folder for the run")
+    folder = Path(request.out)
+    console.check_writable(folder)
+    with console.working("fitting", quiet):
+        from proxycal.model import ProxyCalibrator
+
+        model = ProxyCalibrator.from_settings(request.roles, request.settings)
+        model.fit_files(
+            tables, jobs=request.settings.n_jobs, engine=cast("Engine", engine), scheduler=scheduler
+        )
+        page = console.write_run(model, folder)
+    if json_output:
+        console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
+    elif not quiet:
+        console.show(model)
+        console.say("", f"report: {page}")
+        place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
+        console.say_next("proxycal", "calibrate", folder, *tables, "--out", place)

@@ -1,0 +1,52 @@
+"""Commands of the command line as text, ready to paste into a shell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxycal.table.roles import Roles
+
+# The command line says --seed and --jobs where Python says random_state and n_jobs.
+OPTION_NAMES = {"random_state": "seed", "n_jobs": "jobs"}
+
+
+def shell(*parts: object) -> str:
+    """A command, quoted where it has to be.
+
+    >>> shell("proxycal", "fit", "my table.csv")
+    "proxycal fit 'my table.csv'"
+    """
+    return " ".join(shlex.quote(str(part)) for part in parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names as one option value; a name that holds a comma or a quote is quoted.
+
+    >>> listed(["a", "loss, total"])
+    'a,"loss, total"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def role_options(roles: Roles) -> dict[str, str]:
+    """The roles as options of `proxycal fit`, by name.
+
+    >>> from proxycal.table.roles import Roles
+    >>> role_options(Roles("loss", ["a", "b"], ["c"], id="county"))
+    {'--outcome': 'loss', '--proxies': 'a,b', '--environment': 'c', '--id': 'county'}
+    """
+    columns = {field.name: getattr(roles, field.name) for field in fields(roles)}
+    return {
+        f"--{role}": column if isinstance(column, str) else listed(column)
+        for role, column in columns.items()
+        if column is not None
+    }
