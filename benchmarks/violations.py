@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from proxycal.questions.assumptions import UNEVEN
 
 from benchmarks.bench import VERDICTS, Bench, blocks
 from benchmarks.pages import Page, Part, number, percent, reached
 from benchmarks.trials import each_seed
 from proxycal.methods.checks.outcome import SURPRISING
 from proxycal.model import ProxyCalibrator
+from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.violations import VIOLATIONS, draw_violation
 
 if TYPE_CHECKING:
