@@ -119,7 +119,14 @@ def test_one_wild_row_or_cluster_is_heavy():
 
 
 def test_models_that_fit_alike_must_name_one_size():
-    assert agreement_of_models([(-100.0, 2.0), (-97.0, 2.1), (-20.0, 9.0)], se=0.05).ok
+    agreed = agreement_of_models([(-100.0, 2.0), (-97.0, 2.1), (-20.0, 9.0)], se=0.05)
+    assert agreed.ok
+    assert agreed.reading.startswith(
+        "The 2 of 3 models that fit about equally well agree on alpha within 0.1"
+    )
+    alone = agreement_of_models([(-100.0, 2.0), (-20.0, 9.0)], se=0.05)
+    assert alone.ok
+    assert alone.reading.startswith("Of 2 models with a bias only the best fits this well")
     finding = agreement_of_models([(-100.0, 2.0), (-97.0, 3.0)], se=0.05)
     assert not finding.ok
     assert finding.value == pytest.approx(1.0)
@@ -134,8 +141,12 @@ def test_multiplicity_counts():
 
 
 def test_direct_effects_are_in_order_only_where_the_model_has_them():
-    P, E, a = world(1)
-    y = P[:, 0] + np.random.default_rng(1).normal(size=len(a)) + E[:, 1]
+    rng = np.random.default_rng(1)
+    E = rng.normal(size=(600, 3))
+    z = E[:, 0] + rng.normal(size=600)
+    P = z[:, None] * [1.0, -0.8, 1.2] + 0.4 * rng.normal(size=(600, 3))
+    a = (E[:, 1] > 0.0).astype(float)
+    y = z + 0.5 * rng.normal(size=600) + E[:, 2]
     arguments = (y, P, E, a, 1.0, 0.0, np.ones(len(y)))
     modelled = direct_environment(*arguments, modelled=True)
     assert modelled.ok

@@ -271,7 +271,7 @@ def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:
         question="Is there content between the groups that the environment makes?",
         statistic=f"gap of {apart:.2f} sds within groups; E explains {told:.0%} of who is where",
         reading=(
-            f"No two groups of content are far apart and told apart by the environment ({groups})."
+            f"Content has no two groups that are far apart and that the environment separates ({groups})."
             if ok
             else f"Content falls into two groups with nothing between ({groups}): a bias of one group cannot "
             "be told from its content, so these rows show neither a bias nor the lack of one."
@@ -330,10 +330,14 @@ def agreement_of_models(models: Sequence[tuple[float, float]], se: float) -> Fin
     gap = max(abs(alpha - main) for alpha in close)
     ok = gap <= max(AGREE_SE * se, AGREE_PART * abs(main))
     alike = f"{len(close)} of {len(models)} models"
+    if len(close) == 1:
+        agreed = f"Of {len(models)} models with a bias only the best fits this well; its alpha is {main:.4g}."
+    else:
+        agreed = f"The {alike} that fit about equally well agree on alpha within {gap:.3g} of {main:.4g}."
     return Finding(
         question="Do all starts and shapes lead to the same size?",
         statistic=f"{alike} fit alike, alpha within {gap:.3g} of {main:.4g}",
-        reading=f"The {alike} that fit about equally well agree on alpha within {gap:.3g} of {main:.4g}."
+        reading=agreed
         if ok
         else f"The {alike} that fit about equally well differ in alpha by up to {gap:.3g} from {main:.4g}: "
         "alpha is less certain than its standard error says.",

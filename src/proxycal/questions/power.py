@@ -267,7 +267,7 @@ def describe(points: Sequence[PowerPoint], sd: float) -> str:
         top = biased[-1]
         text = (
             f"With your data even a bias of {top.alpha:.2g} sd would be detected in only {top.chance:.0%} of "
-            "cases: without better proxies or more rows, no finding does not mean no bias."
+            "cases. 'No bias found' says little here: better proxies or more rows are needed."
         )
     else:
         least = "or less " if size == biased[0].alpha else ""

@@ -50,7 +50,7 @@ def test_a_fit_survives_only_beyond_the_draws_and_without_alarms(base, refits):
     assert good.reading.startswith("Tables drawn without a bias do not show as much (p = 0.048, 20 tables).")
     assert "depend on the environment can, and were left out" in good.reading
     unclaimed = read(replace(base, verdict="no bias found"), quiet)
-    assert unclaimed.reading.endswith("and one in 0 of 20 tables drawn without a bias.")
+    assert unclaimed.reading.endswith("one was found in 0 of 20 tables drawn without a bias.")
     assert "left out" not in unclaimed.reading
     as_large = read(base, quiet[:15] + refits(5, gain=60.0, verdict="not identified"))
     assert not as_large.ok

@@ -50,7 +50,9 @@ def read(base: Refit, refits: Sequence[Refit]) -> Reading:
     statistic = f"alpha changes most {change}: {base.alpha:.4g} to {refits[worst].alpha:.4g}"
     if base.verdict != BIAS_FOUND:
         words = f"The verdict with all proxies is '{base.verdict}'"
-        words += f"; it changes {_listed(turned)}." if turned else ", and the same without any of them."
+        words += (
+            f"; it changes {_listed(turned)}." if turned else ", and stays the same without any single one."
+        )
         return Reading(statistic, most, words, True)
     if turned:
         words = f"The verdict changes {_listed(turned)}. Check that no proxy can see the report."

@@ -129,7 +129,9 @@ def read(base: Refit, refits: Sequence[Refit]) -> Reading:
         "do not trust the verdict of this method on tables like this one."
     )
     if base.verdict != BIAS_FOUND:
-        quiet = f"No bias was found in the table, and one in {alarms} of {n} tables drawn without a bias."
+        quiet = (
+            f"No bias was found in the table; one was found in {alarms} of {n} tables drawn without a bias."
+        )
         return Reading(statistic, p, quiet if calm else noisy, calm)
     beyond = p <= max(0.05, 1.0 / (n + 1))
     if not beyond:

@@ -47,5 +47,8 @@ def read(base: Refit, refits: Sequence[Refit]) -> Reading:
             "the verdict depends on the proxies, as it should."
         )
     else:
-        words = f"No bias was found in the table, and one in {share:.0%} of {n} tables with shuffled proxies."
+        words = (
+            "No bias was found in the table; with shuffled proxies one was found in "
+            f"{share:.0%} of {n} tables."
+        )
     return Reading(statistic, share, words, ok)
