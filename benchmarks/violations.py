@@ -11,13 +11,13 @@ from benchmarks.pages import Page, Part, number, percent, reached
 from benchmarks.trials import each_seed
 from proxycal.methods.checks.outcome import SURPRISING
 from proxycal.model import ProxyCalibrator
-from proxycal.questions.assumption_tests import UNEVEN
+from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.violations import VIOLATIONS, draw_violation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
 
 FIRES, FALSE = 0.9, 0.1
 FIRST_SEED = 4_000_000

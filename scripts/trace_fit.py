@@ -4,13 +4,14 @@
     python scripts/trace_fit.py --count    the figures only
 
 A room is a folder of the package, or a module at its top. A switch is a call from a function of one room to a
-function of another; the same two functions count once.
+function of another; the same two functions count once. What runs while a module is imported does not count.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import io
 import sys
 import tempfile
@@ -47,7 +48,9 @@ def trace(command: list[str]) -> tuple[set[str], list[tuple[str, str]]]:
         files.add(code.co_filename)
         while caller is not None and not is_ours(caller.f_code):
             caller = caller.f_back
-        if caller is not None and room_of(caller.f_code.co_filename) != room_of(code.co_filename):
+        if caller is None or not caller.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return  # the body of a module or of a class
+        if room_of(caller.f_code.co_filename) != room_of(code.co_filename):
             switches.setdefault((_name(caller.f_code), _name(code)))
 
     from proxycal.cli import main

@@ -32,7 +32,19 @@ ORCHESTRATORS = (
     "scale/",
 )
 # The page is thin: of the package it knows what any user may call, and the report's words.
-APP_USES = {"app", "config", "console", "demo", "errors", "files", "finding", "model", "report", "table"}
+APP_USES = {
+    "app",
+    "config",
+    "console",
+    "demo",
+    "errors",
+    "extras",
+    "files",
+    "finding",
+    "model",
+    "report",
+    "table",
+}
 WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
 NUMERIC = {"numpy", "scipy", "sklearn"}

@@ -1,15 +1,12 @@
 """The model object: manners, answers in the kind and index of the question, and what it refuses.
 
-A toy method with a known answer stands in for the estimators here; it also shows that a method plugs in with
-one line of the table METHODS.
+A toy method with a known answer stands in for the estimators here.
 """
 
 from __future__ import annotations
 
-import sys
-import types
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +14,9 @@ import polars as pl
 import pytest
 import sklearn.exceptions
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from proxycal import answers, store
 from proxycal.errors import (
     ProxycalError,
     ProxycalWarning,
@@ -26,76 +24,20 @@ from proxycal.errors import (
     SettingsError,
     StoreError,
     TableError,
-    UnavailableError,
 )
-from proxycal.finding import Finding
-from proxycal.methods import registry as fit_module
-from proxycal.methods.registry import Effects, Estimate, Method, Prediction
-from proxycal.model import NotFittedError, ProxyCalibrator
-from proxycal.saved import load
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.methods.registry import register
+from proxycal.model import NotFittedError, ProxyCalibrator, load
+from proxycal.settings import Settings
+from proxycal.store import RUN_FILES, folder
 from proxycal.table.roles import Roles
-
-
-@dataclass(frozen=True)
-class ToyFit:
-    """Everything follows from the mean of y: the upper half is biased by 2, every match is row 1."""
-
-    mean: float
-    verdict: str
-
-    @property
-    def estimate(self):
-        return Estimate("match", 2.0, 0.1, 1.8, 2.2)
-
-    @property
-    def estimates(self):
-        return (Estimate.missing("exact", "not run"), Estimate("moments", 1.9, 0.3, 1.3, 2.5), self.estimate)
-
-    share_biased = 0.5
-
-    @property
-    def findings(self):
-        return (
-            Finding(
-                "Is it there?", "z = 20", "The toy <says> so.", "Nothing.", ok=self.verdict == "bias found"
-            ),
-        )
-
-    @property
-    def history(self):
-        return {"toy.loss": np.array([1.0, 0.5])}
-
-    def predict(self, arrays):
-        p = (arrays.y > self.mean).astype(float)
-        y_cal = arrays.y - 2.0 * p
-        z = np.column_stack([arrays.P[:, 0], arrays.E[:, 0]])
-        return Prediction(
-            p, np.full(arrays.n, self.mean), 2.0 * p, y_cal, y_cal - 1, y_cal + 1, z, arrays.y - self.mean
-        )
-
-    def effects(self, arrays):
-        n = arrays.n
-        distances = np.tile([0.25, np.nan], (n, 1))
-        return Effects(self.mean - arrays.y, np.ones(n, dtype=int), np.tile([1, -1], (n, 1)), distances)
-
-    def state(self):
-        return {"verdict": self.verdict}, {"mean": np.array([self.mean])}
-
-    @classmethod
-    def from_state(cls, values, tensors):
-        return cls(float(tensors["mean"][0]), values["verdict"])
+from toy_method import TOY
 
 
 @pytest.fixture(autouse=True)
-def toy_method(monkeypatch):
-    """Register the toy as method="moments", with the verdict that `random_state` asks for."""
-    toy = types.ModuleType("toy_method")
-    verdicts = ("bias found", "not identified", "no bias found")
-    toy.fit_toy = lambda arrays, settings: ToyFit(float(arrays.y.mean()), verdicts[settings.random_state])
-    toy.ToyFit = ToyFit
-    monkeypatch.setitem(sys.modules, "toy_method", toy)
-    monkeypatch.setitem(fit_module.METHODS, "moments", Method("toy_method", "fit_toy", "ToyFit"))
+def toy_method():
+    with register(TOY):
+        yield
 
 
 ROLES = Roles(outcome="y", proxies=["p"], environment=["e", "kind"], id="county")
@@ -114,11 +56,11 @@ def table(n: int = 60) -> pd.DataFrame:
 
 
 def found() -> ProxyCalibrator:
-    return ProxyCalibrator(ROLES, method="moments").fit(table())
+    return ProxyCalibrator(ROLES, method="toy").fit(table())
 
 
 def unidentified() -> ProxyCalibrator:
-    return ProxyCalibrator(ROLES, method="moments", random_state=1).fit(table())
+    return ProxyCalibrator(ROLES, method="toy", random_state=1).fit(table())
 
 
 # --- manners ------------------------------------------------------------------------------------------
@@ -136,16 +78,16 @@ def test_arguments_are_stored_untouched_and_clone_copies_them():
 
 
 def test_bad_values_wait_until_fit_and_are_named():
-    model = ProxyCalibrator(ROLES, method="moments", level=95, direction="up")
+    model = ProxyCalibrator(ROLES, method="toy", level=95, direction="up")
     assert model.level == 95
     with pytest.raises(SettingsError, match="direction = 'up'"):
         model.fit(table())
     with pytest.raises(SettingsError, match="level = 95 must be a number above 0 and below 1"):
         model.set_params(direction="over").fit(table())
     with pytest.raises(SettingsError, match="paper must be a PaperSettings"):
-        ProxyCalibrator(ROLES, method="moments", paper={"k": 3}).fit(table())
+        ProxyCalibrator(ROLES, method="toy", paper={"k": 3}).fit(table())
     with pytest.raises(RolesError, match=r"must be a proxycal\.Roles, not dict"):
-        ProxyCalibrator({"outcome": "y"}, method="moments").fit(table())
+        ProxyCalibrator({"outcome": "y"}, method="toy").fit(table())
 
 
 def test_a_failed_refit_leaves_the_earlier_fit():
@@ -170,7 +112,8 @@ def test_a_failed_refit_leaves_the_earlier_fit():
         lambda m: m.effects(table()),
         lambda m: m.latents(table()),
         lambda m: m.check(),
-        lambda m: m.report_data(),
+        lambda m: m.plot("who"),
+        lambda m: m.transform(table()),
         lambda m: m.save("nowhere"),
     ],
 )
@@ -182,16 +125,8 @@ def test_before_fit_everything_is_one_error_of_both_families(ask):
     assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
 
 
-def test_what_is_not_there_yet_says_what_to_use(monkeypatch):
-    monkeypatch.delitem(fit_module.METHODS, "moments")
-    with pytest.raises(
-        UnavailableError, match=r"method='moments' is not available yet: use .*method='paper'"
-    ):
-        ProxyCalibrator(ROLES, method="moments").fit(table())
-
-
 def test_from_settings_and_back():
-    settings = Settings(method="moments", direction="under", level=0.8, paper=PaperSettings(d_z=2))
+    settings = Settings(method="toy", direction="under", level=0.8, sections={"paper": PaperSettings(d_z=2)})
     model = ProxyCalibrator.from_settings(ROLES, settings).fit(table())
     assert model.result_.settings == settings
 
@@ -206,7 +141,7 @@ def test_fitted_attributes_are_those_of_the_method():
     assert isinstance(model.findings_, list)
     assert model.findings_[-1].question == "Is it there?"
     assert model.result_.n == 60
-    assert {"python", "proxycal", "numpy", "torch"} <= set(model.result_.versions)
+    assert {"python", "proxycal", "numpy"} <= set(model.result_.versions)
 
 
 def test_summary_has_a_row_per_estimator():
@@ -219,7 +154,7 @@ def test_summary_has_a_row_per_estimator():
 
 
 def test_findings_name_what_is_wrong_with_the_table_and_check_looks_again():
-    model = ProxyCalibrator(ROLES, method="moments").fit(table().assign(e=lambda t: t["p"] * 2))
+    model = ProxyCalibrator(ROLES, method="toy").fit(table().assign(e=lambda t: t["p"] * 2))
     assert "collinear" in {one.topic for one in model.findings_ if not one.ok}
     assert model.check()[: len(model.findings_)] == model.findings_
     again = {one.topic: one.ok for one in model.check(table())}
@@ -229,9 +164,7 @@ def test_findings_name_what_is_wrong_with_the_table_and_check_looks_again():
 def test_html_escapes_what_the_table_says():
     model = found()
     roles = replace(ROLES, outcome="<script>")
-    page = (
-        ProxyCalibrator(roles, method="moments").fit(table().rename(columns={"y": "<script>"}))._repr_html_()
-    )
+    page = ProxyCalibrator(roles, method="toy").fit(table().rename(columns={"y": "<script>"}))._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "1.8 to 2.2" in model._repr_html_()
@@ -258,7 +191,7 @@ def test_calibrate_keeps_kind_index_and_order():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_without_a_finding_the_outcome_is_left_alone(seed):
-    model, frame = ProxyCalibrator(ROLES, method="moments", random_state=seed).fit(table()), table()
+    model, frame = ProxyCalibrator(ROLES, method="toy", random_state=seed).fit(table()), table()
     with pytest.warns(
         ProxycalWarning, match=r"left as reported \(y_cal = y_obs, shift = 0\): The toy <says> so"
     ):
@@ -275,7 +208,7 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
     frame = table()
     frame.loc[[103, 107], "p"] = np.nan
     frame.loc[110, "y"] = np.nan
-    model = ProxyCalibrator(ROLES, method="moments", missing="drop").fit(frame)
+    model = ProxyCalibrator(ROLES, method="toy", missing="drop").fit(frame)
     assert model.result_.n == 57
     with pytest.warns(ProxycalWarning, match=r"3 rows of 60 .* first at rows 3, 7, 10"):
         out = model.calibrate(frame)
@@ -294,11 +227,11 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
 def test_rows_dropped_at_fit_shift_neither_labels_nor_the_record():
     frame = table()
     frame.loc[100, "p"] = np.nan
-    model = ProxyCalibrator(ROLES, method="moments", missing="drop").fit(frame)
+    model = ProxyCalibrator(ROLES, method="toy", missing="drop").fit(frame)
     # The toy matches everyone with the second fitted row, which is the third of the table.
     assert set(model.effects(frame.iloc[1:])["matched"]) == {"00002"}
-    np.testing.assert_array_equal(model.report_data().y_obs, frame["y"].iloc[1:])
-    np.testing.assert_array_equal(model.report_data().environment[0].values, frame["e"].iloc[1:])
+    np.testing.assert_array_equal(model.result_.rows.y_obs, frame["y"].iloc[1:])
+    np.testing.assert_array_equal(model.result_.rows.environment[0].values, frame["e"].iloc[1:])
 
 
 def test_complete_rows_and_a_finding_give_no_warning():
@@ -323,7 +256,7 @@ def test_effects_name_the_matched_rows_by_id_or_by_index():
     assert set(out["matched"]) == {"00001"}
     assert set(out["distances"]) == {"0.25"}
     assert out["n_matched"].dtype == np.int64
-    by_index = ProxyCalibrator(replace(ROLES, id=None), method="moments").fit(frame).effects(frame)
+    by_index = ProxyCalibrator(replace(ROLES, id=None), method="toy").fit(frame).effects(frame)
     assert set(by_index["matched"]) == {"101"}
     assert found().effects(pl.from_pandas(frame))["matched"].to_list() == ["00001"] * 60
 
@@ -336,9 +269,24 @@ def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
     frame = table().assign(w=1.0, known=0.0, area="a")
     frame.loc[frame.index[:30], "area"] = "b"
     roles = replace(ROLES, weights="w", truth="known", cluster="area")
-    model = ProxyCalibrator(roles, method="moments").fit(frame)
+    model = ProxyCalibrator(roles, method="toy").fit(frame)
     fewer = frame.drop(columns=["county", "w", "known", "area"])
     pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame))
+
+
+def test_a_pipeline_calibrates():
+    frame = table()
+    steps = [("as it is", FunctionTransformer()), ("calibrate", ProxyCalibrator(ROLES, method="toy"))]
+    line = Pipeline(steps).fit(frame, y=None)
+    pd.testing.assert_frame_equal(line.transform(frame), found().calibrate(frame))
+    pd.testing.assert_frame_equal(Pipeline(steps).fit_transform(frame), line.transform(frame))
+
+
+def test_printing_a_model_says_the_verdict():
+    assert "bias found: y is over-reported by about 2 (95% interval 1.8 to 2.2)" in str(found())
+    assert "not identified" in repr(unidentified())
+    assert repr(ProxyCalibrator(ROLES)).startswith("ProxyCalibrator(")
+    assert "bias" not in repr(ProxyCalibrator(ROLES))
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -357,47 +305,49 @@ def test_save_and_load_give_identical_answers(tmp_path, make):
         pd.testing.assert_frame_equal(again.effects(frame), model.effects(frame), check_exact=True)
         pd.testing.assert_frame_equal(again.latents(frame), model.latents(frame), check_exact=True)
     again.save(tmp_path / "copy")
-    for name in store.RUN_FILES:
+    for name in RUN_FILES:
         assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
 
 
 def test_the_report_record_survives_saving(tmp_path):
     model = found()
     model.save(tmp_path / "run")
-    first, second = model.report_data(), load(tmp_path / "run").report_data()
-    assert (first.n, first.n_fitted, first.sources) == (60, 60, {"id": "county"})
-    for name in ("y_obs", "y_cal", "y_low", "y_high", "mu", "p_biased", "weights"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-    assert [(one.name, one.levels) for one in second.environment] == [
+    first, second = model.result_, load(tmp_path / "run").result_
+    assert (len(first.rows.y_obs), first.n, first.roles.id) == (60, 60, "county")
+    for name in ("y_obs", "weights"):
+        np.testing.assert_array_equal(getattr(first.rows, name), getattr(second.rows, name))
+    for name, values in first.rows.predicted.columns().items():
+        np.testing.assert_array_equal(values, second.rows.predicted.columns()[name])
+    assert [(one.name, one.levels) for one in second.rows.environment] == [
         ("e", None),
         ("kind", ("fire", "flood")),
     ]
-    for one, other in zip(first.environment, second.environment, strict=True):
+    for one, other in zip(first.rows.environment, second.rows.environment, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
-    np.testing.assert_array_equal(first.environment[0].values, table()["e"])
+    np.testing.assert_array_equal(first.rows.environment[0].values, table()["e"])
 
 
 def test_large_tables_are_shown_by_a_sample(monkeypatch):
-    monkeypatch.setattr(answers, "ROWS_SHOWN", 25)
-    data = found().report_data()
-    assert (data.n, data.n_fitted) == (25, 60)
-    assert set(data.y_obs) <= set(table()["y"])
+    monkeypatch.setattr("proxycal.table.answers.ROWS_SHOWN", 25)
+    fit = found().result_
+    assert (len(fit.rows.y_obs), len(fit.rows.predicted.y_cal), fit.n) == (25, 25, 60)
+    assert set(fit.rows.y_obs) <= set(table()["y"])
 
 
 def test_a_run_whose_parts_do_not_fit_is_refused(tmp_path):
     model = found()
     model.save(tmp_path / "run")
-    run = store.load_run(tmp_path / "run")
+    run = folder.load_run(tmp_path / "run")
     broken = [
         replace(run, results={key: value for key, value in run.results.items() if key != "fit"}),
         replace(run, tensors={}),
-        replace(run, config='method = "moments"\nlevel = 7\n'),
+        replace(run, config='method = "toy"\nlevel = 7\n'),
         replace(run, rows=run.rows.drop(columns="mu")),
         replace(run, roles={"outcome": "y"}),
     ]
     for one in broken:
-        store.save_run(tmp_path / "broken", one)
-        with pytest.raises(StoreError, match=r"broken' does not hold together .*restore it"):
+        folder.save_run(tmp_path / "broken", one)
+        with pytest.raises(StoreError, match=r"broken' is inconsistent .*restore it"):
             load(tmp_path / "broken")
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError
-from proxycal.settings import PaperSettings, Settings
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
 
 
 def test_defaults_are_those_of_the_contract():
@@ -23,7 +24,9 @@ def test_toml_round_trip_is_exact():
         method="paper",
         effect='by:hazard "x"\\ \x7f é😀\n',
         level=0.1 + 0.2,
-        paper=PaperSettings(learning_rate=1e-7, beta=3e17, encode_environment=False, validation=1 / 7),
+        sections={
+            "paper": PaperSettings(learning_rate=1e-7, beta=3e17, encode_environment=False, validation=1 / 7)
+        },
     )
     assert Settings.from_toml(settings.to_toml()) == settings
 
@@ -46,12 +49,13 @@ def test_every_field_survives_toml_at_a_value_that_is_not_its_default():
     }
     for item in dataclasses.fields(PaperSettings):
         value = other[item.name] if item.name in other else item.default * 2
-        settings = Settings(paper=dataclasses.replace(PaperSettings(), **{item.name: value}))
-        assert getattr(Settings.from_toml(settings.to_toml()).paper, item.name) == value != item.default
+        settings = Settings(sections={"paper": dataclasses.replace(PaperSettings(), **{item.name: value})})
+        again = Settings.from_toml(settings.to_toml()).section("paper")
+        assert getattr(again, item.name) == value != item.default
 
 
 def test_missing_keys_keep_their_defaults():
-    assert Settings.from_toml("[paper]\nk = 3\n") == Settings(paper=PaperSettings(k=3))
+    assert Settings.from_toml("[paper]\nk = 3\n") == Settings(sections={"paper": PaperSettings(k=3)})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def test_numpy_numbers_become_plain_ones():
 
 def test_a_section_of_the_wrong_kind_is_refused():
     with pytest.raises(SettingsError, match="paper must be a PaperSettings"):
-        Settings(paper={"k": 3})
+        Settings(sections={"paper": {"k": 3}})
 
 
 def test_settings_are_frozen():

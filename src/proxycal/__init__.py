@@ -1,6 +1,6 @@
 """Calibrate a biased measurement with proxies that never saw the reporter.
 
-table -> content -> bias -> effect -> check -> report
+files -> table -> methods (on mixture, effect) -> Fit -> questions -> report
 
 Names are loaded on first use, so that `import proxycal` is quick and loads no torch.
 """
@@ -15,10 +15,14 @@ from proxycal.errors import ProxycalError, ProxycalWarning
 if TYPE_CHECKING:
     from proxycal import datasets as datasets
     from proxycal.datasets.nation import simulate_disasters as simulate_disasters
-    from proxycal.finding import Finding as Finding
-    from proxycal.model import Calibration as Calibration
+    from proxycal.methods.paper.settings import PaperSettings as PaperSettings
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
-    from proxycal.saved import load as load
+    from proxycal.model import load as load
+    from proxycal.questions.answers import Power as Power
+    from proxycal.questions.answers import Refutation as Refutation
+    from proxycal.result import Finding as Finding
+    from proxycal.result import Fit as Fit
+    from proxycal.scale.calibrate import calibrate_files as calibrate_files
     from proxycal.table.audit import audit as audit
     from proxycal.table.roles import Roles as Roles
     from proxycal.testing.simulation import inject_bias as inject_bias
@@ -27,14 +31,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Calibration": "proxycal.model",
-    "Finding": "proxycal.finding",
+    "Finding": "proxycal.result",
+    "Fit": "proxycal.result",
+    "PaperSettings": "proxycal.methods.paper.settings",
+    "Power": "proxycal.questions.answers",
     "ProxyCalibrator": "proxycal.model",
+    "Refutation": "proxycal.questions.answers",
     "Roles": "proxycal.table.roles",
     "audit": "proxycal.table.audit",
+    "calibrate_files": "proxycal.scale.calibrate",
     "datasets": "proxycal.datasets",
     "inject_bias": "proxycal.testing.simulation",
-    "load": "proxycal.saved",
+    "load": "proxycal.model",
     "simulate": "proxycal.testing.simulation",
     "simulate_disasters": "proxycal.datasets.nation",
 }

@@ -62,10 +62,15 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all."""
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, whole or not at all."""
     with atomic_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, whole or not at all; its lines end as they do in the text."""
+    write_bytes(path, text.encode())
 
 
 def write_table(frame: Any, path: str | os.PathLike[str]) -> None:

@@ -1,60 +1,47 @@
 """ProxyCalibrator: the object a user holds. It takes a table through the rooms and computes nothing itself.
 
-table -> Encoder -> Arrays -> methods/ (content, bias, effect) -> Calibration -> report, run folder
+table --Encoder--> arrays --method--> MethodFit --effect--> rows --> Fit (result_) --> report, run folder
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
-from proxycal.answers import (
-    calibrated,
-    effect_columns,
-    gaps_text,
-    predicted,
-    report_data,
-    row_labels,
-    rows_shown,
-    spread,
-    table_findings,
-    versions,
-)
+from proxycal.effect.calibrate import predict
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
-from proxycal.files import read_table
-from proxycal.methods.registry import method_named
-from proxycal.methods.training import keep, training_state
-from proxycal.questions.answers import Power, Refutation, answers_to_dict
-from proxycal.result import Calibration
-from proxycal.scale.fit import LARGE, fit_large, in_pieces
-from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
-from proxycal.scale.sources import fits_in_memory
-from proxycal.settings import PaperSettings, Settings
-from proxycal.store import Run, atomic_file, save_run, write_text
+from proxycal.files import write_bytes
+from proxycal.methods.registry import METHODS
+from proxycal.result import Fit, FittedRows
+from proxycal.scale.fit import fit_large, opened, pieces_of
+from proxycal.settings import Direction, Interval, Missing, Settings
+from proxycal.store import load_fit, save_fit, versions
+from proxycal.table.answers import describe, effect_columns, estimates_frame, gaps_text, laid_out
 from proxycal.table.audit import audit
 from proxycal.table.encode import Encoder
-from proxycal.table.frames import answer, to_pandas
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
 
     from proxycal.engine import Engine
-    from proxycal.finding import Finding
-    from proxycal.methods.registry import FittedMethod
-    from proxycal.questions.refute import Fitted, Progress
-    from proxycal.report.data import ReportData
-    from proxycal.scale.fit import LargeFit
+    from proxycal.methods.paper.settings import PaperSettings
+    from proxycal.methods.registry import MethodFit
+    from proxycal.questions.answers import Power, Refutation
+    from proxycal.questions.refits import KeptFit, Progress
+    from proxycal.questions.refute import RefuterName
+    from proxycal.result import Finding, Prediction, Verdict
+    from proxycal.scale.pieces import Pieces
     from proxycal.table.encode import Arrays
 
 
@@ -70,35 +57,66 @@ class ProxyCalibrator(BaseEstimator):
 
     s = +1 for direction="over", -1 for "under": the data cannot tell the two apart, so you say which.
 
-    roles : which column is what. method : "exact" | "paper" | "moments".
-    effect : "constant" | "by:COLUMN" | "linear", how alpha may vary.
-    level : of all intervals. missing : "raise" | "drop" | "impute".
-    random_state : a whole number; the same seed gives the same bytes, whatever n_jobs.
-    paper : PaperSettings for method="paper"; None for the defaults.
-    interval : "sandwich" | "bootstrap" (weighted refits; slower), how method="exact" gets its errors.
+    Parameters
+    ----------
+    roles : Roles
+        Which column is what.
+    method : {"exact", "moments", "paper"}, default "exact"
+        The estimator: "exact" compares mixtures with and without a bias, "moments" is a cross-check that
+        assumes no shape, "paper" trains the two networks of the published method (needs
+        pip install 'proxycal[paper]').
+    direction : {"over", "under"}, default "over"
+        Whether biased reports are too high or too low.
+    effect : {"constant", "linear", "by:COLUMN"}, default "constant"
+        How the size of the bias may vary: not at all, with the environment columns, or by the levels of a
+        categorical one.
+    level : float, default 0.95
+        Level of all intervals.
+    missing : {"raise", "drop", "impute"}, default "raise"
+        What to do with missing values. The outcome is never imputed.
+    random_state : int, default 0
+        Seed of everything random; the same seed gives the same bytes, whatever `n_jobs`.
+    n_jobs : int, default 1
+        Processes for refits; -1 for all cores.
+    paper : PaperSettings or None, default None
+        Settings of method="paper"; None for the defaults.
+    interval : {"sandwich", "bootstrap"}, default "sandwich"
+        How method="exact" computes its errors; "bootstrap" refits with random weights and is slower.
 
-    >>> from proxycal import Roles
-    >>> model = ProxyCalibrator(Roles("loss", ["built"], ["income"]), method="paper", direction="under")
-    >>> model.get_params()["direction"]
-    'under'
-    >>> model.alpha_
-    Traceback (most recent call last):
-      ...
-    proxycal.model.NotFittedError: this ProxyCalibrator is not fitted: call fit(table) first
+    Attributes
+    ----------
+    result_ : Fit
+        The finished fit, with everything that was computed.
+    alpha_, alpha_se_, alpha_interval_, share_biased_, verdict_, findings_
+        What was found.
+
+    Examples
+    --------
+    Inject a bias of 5 into a simulated table, find it and take it out:
+
+    >>> import proxycal
+    >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+    >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments", direction="over").fit(sim.table)
+    >>> model.verdict_, round(model.alpha_, 1)
+    ('bias found', 5.1)
+    >>> error = model.calibrate(sim.table)["y_cal"] - sim.truth["y_true"]
+    >>> round(float(error.abs().mean()), 1)
+    0.1
+
     """
 
     def __init__(
         self,
         roles: Roles,
         method: str = "exact",
-        direction: str = "over",
+        direction: Direction = "over",
         effect: str = "constant",
         level: float = 0.95,
-        missing: str = "raise",
+        missing: Missing = "raise",
         random_state: int = 0,
         n_jobs: int = 1,
         paper: PaperSettings | None = None,
-        interval: str = "sandwich",
+        interval: Interval = "sandwich",
     ) -> None:
         self.roles = roles
         self.method = method
@@ -118,26 +136,31 @@ class ProxyCalibrator(BaseEstimator):
         >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), Settings(level=0.9)).level
         0.9
         """
-        return cls(roles, **{one.name: getattr(settings, one.name) for one in fields(settings)})
+        names = [name for name in cls._get_param_names() if name not in ("roles", "paper")]
+        chosen = {name: getattr(settings, name) for name in names}
+        return cls(roles, paper=settings.sections["paper"], **chosen)
 
-    def fit(self, df: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
 
         A Dask frame, and with the exact method any of more than 200,000 rows, is fitted in pieces: a sample
         chooses the models, all rows fit them (method="paper": all rows train stage 1, a sample the rest).
+
+        Parameters
+        ----------
+        X : frame
+            The table, with a column for every role.
+        y : ignored
+            For scikit-learn's pipelines; the outcome is a column of X.
+
         """
         settings = self._settings()
-        method = method_named(settings.method)
-        if is_partitioned(df):
-            pieces = partition_pieces(df, self.roles.columns)
-            return self._keep_large(fit_large(pieces, self.roles, settings))
-        if in_pieces(df, self.roles, settings):
-            frame = to_pandas(df, self.roles.columns)
-            return self._keep_large(fit_large(FramePieces(frame), self.roles, settings), frame)
-        encoder = Encoder.fit(df, self.roles, settings.missing)  # type: ignore[arg-type]
-        arrays = encoder.transform(df)
-        fitted = method.fit_function()(arrays, settings)
-        return self._keep(df, encoder, arrays, fitted, row_labels(df, self.roles), arrays.n)
+        pieces = pieces_of(X, self.roles, settings)
+        if pieces is not None:
+            return self._fit_pieces(pieces, settings)
+        encoder, arrays = Encoder.fit_transform(X, self.roles, settings.missing)  # type: ignore[arg-type]
+        fitted = METHODS[settings.method].fit(arrays, settings)
+        return self._keep(X, encoder, arrays, fitted, settings, len(arrays.P))
 
     def fit_files(
         self,
@@ -149,46 +172,55 @@ class ProxyCalibrator(BaseEstimator):
     ) -> Self:
         """Fit one table that is spread over CSV or Parquet files, which may be larger than memory.
 
-        jobs, engine, scheduler : who reads and adds up, as in `calibrate_files`; the answer does not depend
-        on it. Up to 200,000 rows, and for a single CSV, this is `fit` of the whole table.
-        """
-        settings = self._settings()
-        text = [name for name in (self.roles.id, self.roles.cluster) if name is not None]
-        names = [os.fspath(one) for one in tables]
-        if len(names) == 1 and fits_in_memory(names[0], LARGE):
-            return self.fit(read_table(names[0], text))
-        with file_pieces(names, self.roles.columns, text, jobs, engine, scheduler) as pieces:
-            if pieces.rows <= LARGE:
-                return self.fit(pieces.frame())
-            return self._keep_large(fit_large(pieces, self.roles, settings))
+        Parameters
+        ----------
+        tables : sequence of paths
+            The files. Up to 200,000 rows, and for a single CSV, this is `fit` of the whole table.
+        jobs, engine, scheduler
+            Who reads and adds up, as in `calibrate_files`; the answer does not depend on it.
 
-    def _keep_large(self, large: LargeFit, table: pd.DataFrame | None = None) -> Self:
-        """Keep a fit of many rows; the sample stands for them, under the labels of the table if given."""
-        named = large.frame if table is None else table.iloc[large.frame.index]
-        labels = row_labels(named, self.roles)
-        return self._keep(large.frame, large.encoder, large.arrays, large.fit, labels, large.n)
+        """
+        self._settings()  # what is not allowed is named before the files are read
+        with opened(tables, self.roles, jobs, engine, scheduler) as table:
+            return self.fit(table)
+
+    def _fit_pieces(self, pieces: Pieces, settings: Settings) -> Self:
+        """Fit many rows; a sample stands for them where rows are looked at."""
+        large = fit_large(pieces, self.roles, settings)
+        return self._keep(
+            large.frame, large.encoder, large.arrays, large.fit, settings, large.n, named=large.named
+        )
 
     def _keep(
-        self, df: Any, encoder: Encoder, arrays: Arrays, fitted: FittedMethod, labels: np.ndarray, n: int
+        self,
+        table: Any,
+        encoder: Encoder,
+        arrays: Arrays,
+        fitted: MethodFit,
+        settings: Settings,
+        n: int,
+        named: pd.DataFrame | None = None,
     ) -> Self:
-        settings = self._settings()
-        result = Calibration(
+        allowed = METHODS[settings.method].allows
+        about = describe(table, encoder, arrays, settings.random_state, allowed, named)
+        predicted = predict(fitted, arrays, about.shown)
+        # Only now, all at once: a fit that fails leaves an earlier one as it was.
+        self.result_ = Fit(
             estimate=fitted.estimate,
             estimates=fitted.estimates,
             share_biased=fitted.share_biased,
             verdict=fitted.verdict,
-            findings=(*table_findings(df, self.roles, encoder, settings.method), *fitted.findings),
+            findings=(*about.findings, *fitted.findings),
             settings=settings,
             roles=self.roles,
             n=n,
-            versions=versions(),
+            versions=versions(settings.method),
+            encoder=encoder,
+            method_fit=fitted,
+            rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
+            labels=about.labels,
+            training=about.training,
         )
-        rows = rows_shown(df, arrays, encoder, fitted, result)
-        # Only now, all at once: a fit that fails leaves an earlier one as it was.
-        self.encoder_, self.fit_, self.result_, self.rows_ = encoder, fitted, result, rows
-        self.labels_ = labels[arrays.kept]
-        self.training_ = keep(arrays, settings.random_state)
-        self.questions_: dict[str, Refutation | Power] = {}
         return self
 
     # --- what was found ---
@@ -196,17 +228,18 @@ class ProxyCalibrator(BaseEstimator):
     @property
     def alpha_(self) -> float:
         """Size of the bias, >= 0, in the outcome's own units."""
-        return self._fitted().alpha
+        return self._fitted().estimate.alpha
 
     @property
     def alpha_se_(self) -> float:
         """Standard error of alpha."""
-        return self._fitted().se
+        return self._fitted().estimate.se
 
     @property
     def alpha_interval_(self) -> tuple[float, float]:
         """Interval of alpha at `level`."""
-        return self._fitted().interval
+        estimate = self._fitted().estimate
+        return estimate.low, estimate.high
 
     @property
     def share_biased_(self) -> float:
@@ -214,7 +247,7 @@ class ProxyCalibrator(BaseEstimator):
         return self._fitted().share_biased
 
     @property
-    def verdict_(self) -> str:
+    def verdict_(self) -> Verdict:
         """One of "bias found", "no bias found", "not identified"."""
         return self._fitted().verdict
 
@@ -224,8 +257,8 @@ class ProxyCalibrator(BaseEstimator):
         return list(self._fitted().findings)
 
     def summary(self) -> pd.DataFrame:
-        """One row per estimator (exact, moments, match): alpha, se, low, high, note."""
-        return self._fitted().summary()
+        """A row per estimator (exact, moments, match): alpha, se, low, high, note."""
+        return estimates_frame(self._fitted().estimates)
 
     # --- answers for rows ---
 
@@ -235,12 +268,20 @@ class ProxyCalibrator(BaseEstimator):
         y_cal, y_cal_low, y_cal_high (pointwise), p_biased, shift (signed: y_cal = y_obs - shift) and
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
         """
-        left_alone = self.why_left_alone()
-        columns, kept = calibrated(df, self.encoder_, self.fit_)
+        left_alone = self._fitted().why_left_alone
+        predicted, kept = self._predicted(df)
         if left_alone:
             warnings.warn(left_alone, ProxycalWarning, stacklevel=2)
         self._warn_of_gaps(df, kept, "y_cal, p_biased and mu")
-        return answer(df, columns)
+        return laid_out(df, predicted.outputs(), kept)
+
+    def transform(self, X: Any) -> Any:
+        """The same as `calibrate`, under the name that scikit-learn's pipelines call."""
+        return self.calibrate(X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit a table and calibrate it."""
+        return self.fit(X).transform(X)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.
@@ -248,34 +289,22 @@ class ProxyCalibrator(BaseEstimator):
         tau (signed), tau_abs, n_matched, and as text, nearest first and joined by "; ": matched (ids or index
         labels of the fitted rows) and distances.
         """
-        self._fitted()
-        arrays = self.encoder_.transform(df, design=False)
-        made = self.fit_.effects(arrays)
-        unmatched = int(np.isnan(made.tau).sum())
+        fit = self._fitted()
+        arrays = fit.encoder.transform(df, design=False)
+        columns = effect_columns(fit.method_fit.effects(arrays), fit.labels)
+        unmatched = int((columns["tau"] != columns["tau"]).sum())
         self._warn_of_gaps(df, arrays.kept, "tau")
         if unmatched:
             text = f"{counted(unmatched, 'row')} had no unbiased row to match with, so no tau: fit more rows"
             warnings.warn(text, ProxycalWarning, stacklevel=2)
-        return answer(df, spread(effect_columns(made, self.labels_), arrays.kept))
+        return laid_out(df, columns, arrays.kept)
 
     def latents(self, df: Any) -> Any:
         """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
         self._fitted()
-        arrays, made = predicted(df, self.encoder_, self.fit_)
-        self._warn_of_gaps(df, arrays.kept, "z and a")
-        columns = {f"z_{j + 1}": made.z[:, j] for j in range(made.z.shape[1])} | {"a": made.a}
-        return answer(df, spread(columns, arrays.kept))
-
-    def why_left_alone(self) -> str:
-        """The reasons for which `calibrate` leaves the outcome as reported; empty where it does not."""
-        if self._fitted().verdict == "bias found":
-            return ""
-        made = self.fit_.findings
-        reasons = [one.reading for one in made if not one.ok] or [made[0].reading]
-        return (
-            f"the verdict is '{self.verdict_}', so the outcome is left as reported "
-            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}"
-        )
+        predicted, kept = self._predicted(df)
+        self._warn_of_gaps(df, kept, "z and a")
+        return laid_out(df, predicted.latents(), kept)
 
     # --- questions put to the fit ---
 
@@ -283,24 +312,35 @@ class ProxyCalibrator(BaseEstimator):
         """The findings of the fit, and further checks of its rows, or of a table where one is given."""
         from proxycal.questions.assumptions import further_findings
 
-        found = self._fitted()
-        arrays = self.training_ if df is None else self.encoder_.transform(df)
-        before = found.findings if df is None else (*audit(df, found.roles), *self.fit_.findings)
-        return [*before, *further_findings(self.fit_, arrays, found.settings, before)]
+        fit = self._fitted()
+        arrays = fit.training if df is None else fit.encoder.transform(df)
+        before = fit.findings if df is None else (*audit(df, fit.roles), *fit.method_fit.findings)
+        return [*before, *further_findings(fit.method_fit, arrays, fit.settings, before)]
 
     def refute(
-        self, kind: str = "null", repetitions: int = 20, progress: Progress | None = None
+        self, kind: RefuterName = "null", repetitions: int = 20, progress: Progress | None = None
     ) -> Refutation:
-        """Try to break the fit: "null" | "placebo" | "drop-proxy" | "leak" | "seed".
+        """Try to break the fit: its rows are changed in one way and fitted again, `n_jobs` at a time.
 
-        The rows of the fit are changed in one way and fitted again, `n_jobs` at a time; the answer holds a
-        table of the refits, what they mean, and whether the fit survived (`ok`). `report` and `save` keep it.
+        Parameters
+        ----------
+        kind : {"null", "placebo", "drop-proxy", "leak", "seed"}, default "null"
+            What is changed.
+        repetitions : int, default 20
+            Refits, 2 or more.
+        progress : callable, optional
+            Called with (done, total) after each refit.
+
+        Returns
+        -------
+        Refutation
+            A table of the refits, what they mean, and whether the fit survived (`ok`); `report` and `save`
+            keep it.
+
         """
-        from proxycal.questions import refute
+        from proxycal.questions.refute.refutation import refute
 
-        found = refute.refute(kind, self._question(), repetitions, self.result_.n, progress)
-        self.questions_[kind] = found
-        return found
+        return self._answered(kind, refute(kind, self._kept_fit(), repetitions, progress))
 
     def power(
         self,
@@ -310,12 +350,17 @@ class ProxyCalibrator(BaseEstimator):
     ) -> Power:
         """What size of bias these rows could show: known ones are injected, on top of what was found.
 
-        alphas : sizes in sds of the bias-free outcome; no bias at all is always tried too.
+        Parameters
+        ----------
+        alphas : sequence of float, default (0.25, 0.5, 1, 2, 5)
+            Sizes in sds of the bias-free outcome; no bias at all is always tried too.
+        repetitions, progress
+            As in `refute`.
+
         """
         from proxycal.questions.power import power
 
-        found = self.questions_["power"] = power(self._question(), alphas, repetitions, progress)
-        return found
+        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress))
 
     # --- pages and files ---
 
@@ -323,86 +368,95 @@ class ProxyCalibrator(BaseEstimator):
         """Draw one picture of the fitted rows; an unknown kind is answered with the list of them."""
         from proxycal.report.plots import draw
 
-        return draw(kind, self.report_data(), ax)
+        return draw(kind, self._fitted(), ax)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
-        data = self.report_data()
-        if os.fspath(path).lower().endswith(".pdf"):
-            from proxycal.report.pdf import print_pdf
+        from proxycal.report.page import page_bytes
 
-            with atomic_file(path) as place:
-                place.write_bytes(print_pdf(data))
-            return
-        from proxycal.report.page import render
-
-        write_text(path, render(data))
-
-    def report_data(self) -> ReportData:
-        """The record that pages, pictures and the terminal read."""
-        return report_data(self._fitted(), self.rows_, self.fit_, self.training_, self.questions_)
+        write_bytes(path, page_bytes(self._fitted(), pdf=os.fspath(path).lower().endswith(".pdf")))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
-        found = self._fitted()
-        values, tensors = self.fit_.state()
-        training, rows = training_state(self.training_)
-        save_run(
-            folder,
-            Run(
-                config=found.settings.to_toml(),
-                roles=found.roles.to_dict(),
-                encoder=self.encoder_.to_dict(),
-                results=found.to_dict() | {"fit": values, "training": training},
-                versions=found.versions,
-                tensors=tensors | rows,
-                labels=self.labels_,
-                rows=self.rows_.to_frame(),
-                history=self.fit_.history,
-                questions=answers_to_dict(self.questions_),
-            ),
-        )
+        save_fit(folder, self._fitted())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        asked = super().__repr__(N_CHAR_MAX)
+        if not self.__sklearn_is_fitted__():
+            return asked
+        from proxycal.report.summary import sentence
+
+        return f"{asked}\n{self.result_.verdict}: {sentence(self.result_)}"
+
     def _repr_html_(self) -> str:
-        fitted = self.__sklearn_is_fitted__()
-        return self.result_._repr_html_() if fitted else f"<pre>{self!r} (not fitted)</pre>"
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{self!r} (not fitted)</pre>"
+        from proxycal.report.summary import notebook
+
+        return notebook(self.result_)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def _fitted(self) -> Calibration:
+    def _fitted(self) -> Fit:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
         return self.result_
 
-    def _question(self) -> Fitted:
-        """The fit and the rows kept of it, as the trust checks take them."""
-        from proxycal.questions.refute import Fitted
+    def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
+        """The answer for the rows of a table that have one, and which those are."""
+        arrays = self.result_.encoder.transform(df, design=False)
+        return predict(self.result_.method_fit, arrays), arrays.kept
 
-        found = self._fitted()
-        settings = replace(found.settings, n_jobs=self.n_jobs)
-        return Fitted.of(self.training_, settings, method_named(settings.method), self.fit_, found.n)
+    def _kept_fit(self) -> KeptFit:
+        """The fit and the rows kept of it, with as many processes as this object has now."""
+        from proxycal.questions.refits import KeptFit
+
+        fit = self._fitted()
+        settings = replace(fit.settings, n_jobs=self.n_jobs)
+        return KeptFit.of(fit.training, settings, METHODS[settings.method], fit.method_fit, fit.n)
+
+    def _answered(self, name: str, answer: Any) -> Any:
+        """Keep the answer to a question for pages and the run folder."""
+        self.result_ = replace(self.result_, questions={**self.result_.questions, name: answer})
+        return answer
 
     def _settings(self) -> Settings:
         if not isinstance(self.roles, Roles):
             raise RolesError(
                 f"roles must be a proxycal.Roles, not {type(self.roles).__name__}: declare the columns"
             )
-        return Settings(
-            method=self.method,
-            direction=self.direction,
-            effect=self.effect,
-            level=self.level,
-            missing=self.missing,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            interval=self.interval,
-            paper=PaperSettings() if self.paper is None else self.paper,
-        )
+        names = [name for name in self._get_param_names() if name not in ("roles", "paper")]
+        sections = {} if self.paper is None else {"paper": self.paper}
+        settings = Settings(**{name: getattr(self, name) for name in names}, sections=sections)
+        METHODS[settings.method].require_installed()
+        return settings
 
     def _warn_of_gaps(self, df: Any, kept: np.ndarray, what: str) -> None:
         if not kept.all():
             warnings.warn(gaps_text(df, kept, what), ProxycalWarning, stacklevel=3)
+
+
+def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
+    """Read a run folder written by `ProxyCalibrator.save` or `proxycal fit`.
+
+    Nothing in the folder is executed; a damaged or newer one is one StoreError.
+
+    Examples
+    --------
+    >>> import tempfile, proxycal
+    >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+    >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/run")
+    ...     proxycal.load(f"{folder}/run").alpha_ == model.alpha_
+    True
+
+    """
+    fit = load_fit(folder)
+    model = ProxyCalibrator.from_settings(fit.roles, fit.settings)
+    model.result_ = fit
+    return model

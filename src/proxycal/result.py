@@ -1,161 +1,354 @@
-"""The finished calibration: a frozen record that pages, tables and files read."""
+"""The records of a finished fit: frozen, without frames, read by every room after the fit.
+
+    Fit = what was asked (settings, roles) + what was computed (encoder, method_fit, estimate, rows, ...)
+
+`Prediction` declares every output column once: its name, meaning and unit. Frames, CSV headers, the pieces of
+a large table, the app and the reference page read `OUTPUT_COLUMNS`, which is derived from it.
+"""
 
 from __future__ import annotations
 
-import html
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
-
-from proxycal.finding import Finding
-from proxycal.methods.registry import Estimate
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from proxycal.methods.registry import MethodFit
+    from proxycal.questions.answers import Power, Refutation
     from proxycal.settings import Settings
+    from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
 
-_NUMBERS = ("y_obs", "y_cal", "y_low", "y_high", "mu", "p_biased", "weights")
-_ENVIRONMENT = "environment:"
+Verdict = Literal["bias found", "no bias found", "not identified"]
+
+
+def plain(value: Any, infinity: str | None = "inf") -> Any:
+    """A value as JSON has it: records become objects, NaN None, and infinity "inf" and "-inf" (or None).
+
+    >>> plain({"a": (1.0, float("nan"), float("-inf"))})
+    {'a': [1.0, None, '-inf']}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value), infinity)
+    if isinstance(value, dict):
+        return {str(key): plain(item, infinity) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, infinity) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if infinity is None or math.isnan(value) else f"{'-' if value < 0 else ''}{infinity}"
+    return value
+
+
+def number(value: Any) -> float:
+    """The number that `plain` wrote.
+
+    >>> number(None), number("-inf"), number(2)
+    (nan, -inf, 2.0)
+    """
+    return math.nan if value is None else float(value)
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """What a fit found, in the outcome's own units.
+class Finding:
+    """One question about the data or the fit: a statistic, a reading in plain words and a remedy.
 
-    alpha, se, interval : size of the bias (>= 0, in the stated direction), its standard error, its interval
-    at settings.level.
-    share_biased : mean of P(A = 1 | data). verdict : "bias found" | "no bias found" | "not identified".
-    findings : reasons and cautions. estimates : every estimator's answer, the main one first in `estimate`.
-    n : rows in the fit. versions : package -> version that made it.
+    Parameters
+    ----------
+    question, statistic, reading, remedy : str
+        The reading states the fact on its own, with its column and number.
+    ok : bool
+        False when the reader should act.
+    topic : str, default ""
+        A short stable name for programs, such as "separation" or "missing".
+    value : float or None, default None
+        The statistic as a number, where there is one.
+
+    Examples
+    --------
+    >>> Finding("Enough rows?", "n = 12", "Too few to fit anything.", "Collect 30 or more.", ok=False).ok
+    False
+
+    """
+
+    question: str
+    statistic: str
+    reading: str
+    remedy: str
+    ok: bool
+    topic: str = ""
+    value: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        values: dict[str, Any] = plain(self)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One estimator's size of the bias, in the outcome's own units and in the stated direction.
+
+    Parameters
+    ----------
+    name : str
+        The estimator, such as "exact", "moments" or "match".
+    alpha, se, low, high : float
+        Size, standard error and interval; NaN where the estimator has no answer.
+    note : str, default ""
+        What a reader should know, such as why there is no answer.
+
+    Examples
+    --------
+    >>> Estimate("match", alpha=2.0, se=0.1, low=1.8, high=2.2).excludes_zero
+    True
+
+    """
+
+    name: str
+    alpha: float
+    se: float
+    low: float
+    high: float
+    note: str = ""
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval lies above 0 (False where there is no interval)."""
+        return self.low > 0.0
+
+    @classmethod
+    def missing(cls, name: str, note: str) -> Estimate:
+        """An estimator without an answer, and the reason."""
+        return cls(name, math.nan, math.nan, math.nan, math.nan, note)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        values: dict[str, Any] = plain(self)
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Estimate:
+        """The reverse of `to_dict`."""
+        numbers = {name: number(values[name]) for name in ("alpha", "se", "low", "high")}
+        return cls(name=str(values["name"]), note=str(values["note"]), **numbers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """A fit's answer for n rows. The fields with a meaning and a unit are the output columns, each (n,).
+
+    z, a : what `latents` shows. Content (n, d), and the bias score (n,), higher for the biased.
+    """
+
+    y_cal: np.ndarray = field(metadata={"meaning": "calibrated outcome: y_obs - shift", "unit": "outcome"})
+    y_cal_low: np.ndarray = field(
+        metadata={"meaning": "lower end of its pointwise interval", "unit": "outcome"}
+    )
+    y_cal_high: np.ndarray = field(
+        metadata={"meaning": "upper end of its pointwise interval", "unit": "outcome"}
+    )
+    p_biased: np.ndarray = field(
+        metadata={"meaning": "probability that the row is biased, given the data", "unit": "probability"}
+    )
+    shift: np.ndarray = field(
+        metadata={"meaning": "signed size of what calibration takes off", "unit": "outcome"}
+    )
+    mu: np.ndarray = field(
+        metadata={"meaning": "expected report without a bias, E[y_obs | do(A=0), E, Z]", "unit": "outcome"}
+    )
+    z: np.ndarray
+    a: np.ndarray
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """The output columns by name."""
+        return {column.name: getattr(self, column.name) for column in OUTPUT_COLUMNS}
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """All of it by column name."""
+        return self.outputs() | self.latents()
+
+    def latents(self) -> dict[str, np.ndarray]:
+        """Content z_1 .. z_d and the bias score a, by name."""
+        return {f"z_{j + 1}": self.z[:, j] for j in range(self.z.shape[1])} | {"a": self.a}
+
+
+class OutputColumn(NamedTuple):
+    """A column that calibration adds: its name, what it means, and its unit."""
+
+    name: str
+    meaning: str
+    unit: str
+
+
+OUTPUT_COLUMNS = tuple(
+    OutputColumn(item.name, item.metadata["meaning"], item.metadata["unit"])
+    for item in fields(Prediction)
+    if item.metadata
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Local effects of n rows, each against its nearest unbiased rows in content.
+
+    tau : (n,) signed difference y_obs - matched mean.
+    n_matched : (n,) how many rows it was compared with, whole numbers.
+    neighbours : (n, k) positions of the matches among the fitted rows; -1 where there are fewer.
+    distances : (n, k) whitened distances to them; NaN where there are fewer.
+    """
+
+    tau: np.ndarray
+    n_matched: np.ndarray
+    neighbours: np.ndarray
+    distances: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Outcome minus content under a fitted mixture, as shares of all rows that lie below each place.
+
+    at : (m,) places in the outcome's own units, rising.
+    unbiased, biased : (m,) P(y - mu <= at, A = 0), and the same with A = 1.
+    """
+
+    at: np.ndarray
+    unbiased: np.ndarray
+    biased: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class GateTerm:
+    """How one encoded environment column moves the odds of being biased, the others held.
+
+    odds, low, high : the odds are multiplied by this, for one sd more of a number (level None), or for a
+    level against the `reference` level. The interval is pointwise; NaN where there is none.
+    """
+
+    column: str
+    level: str | None
+    reference: str | None
+    odds: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What some methods know beside their answer; a method without a part leaves its default.
+
+    history : named curves, a value per epoch or step.
+    curve, gate : the fitted mixture around the content, and what drives who is biased.
+    models_shape, models_noise : whether the fitted model allows for noise that is not normal, and for noise
+    that differs between environments. models_direct : whether it lets the environment move the outcome.
+    sizes : (BIC, alpha) of every model with a bias of one size that was compared.
+    """
+
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+    curve: Curve | None = None
+    gate: tuple[GateTerm, ...] = ()
+    models_shape: bool = False
+    models_noise: bool = False
+    models_direct: bool = False
+    sizes: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentColumn:
+    """One environment column as the user knows it.
+
+    values : (n,) numbers in their own units, or codes into `levels`; NaN where missing.
+    levels : names of the categories, None for a numeric column.
+    """
+
+    name: str
+    values: np.ndarray
+    levels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRows:
+    """The fitted rows that pages and pictures show: all of them, or a sample where they are many.
+
+    y_obs, weights : (n,) outcome's own units. predicted : the fit's answer for these rows.
+    environment : the columns that may drive the bias, in the order of the roles.
+    """
+
+    y_obs: np.ndarray
+    weights: np.ndarray
+    predicted: Prediction
+    environment: tuple[EnvironmentColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A finished fit: what was asked and everything that was computed, so that nobody computes it again.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The main estimate; alpha >= 0, in the stated direction and the outcome's own units.
+    estimates : tuple of Estimate
+        Every estimator's answer, the main one among them.
+    share_biased : float
+        Mean of P(A = 1 | data) over the fitted rows.
+    verdict : {"bias found", "no bias found", "not identified"}
+        What may be said.
+    findings : tuple of Finding
+        Reasons for the verdict, and what else a reader should know.
+    settings, roles : Settings, Roles
+        What was asked.
+    n : int
+        Rows in the fit.
+    versions : dict
+        Package -> version that made it.
+    encoder, method_fit : Encoder, MethodFit
+        The fitted translation of tables into arrays, and the method's own record.
+    rows : FittedRows
+        Rows that pages show.
+    labels : ndarray of str, (n,)
+        What each fitted row is called.
+    training : Arrays
+        The encoded rows, or a sample of many, for questions that refit.
+    questions : dict
+        Refutations and power asked since, by name.
+
+    Examples
+    --------
+    >>> import proxycal
+    >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+    >>> fit = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).result_
+    >>> fit.n, fit.verdict
+    (400, 'bias found')
+
     """
 
     estimate: Estimate
     estimates: tuple[Estimate, ...]
     share_biased: float
-    verdict: str
+    verdict: Verdict
     findings: tuple[Finding, ...]
     settings: Settings
     roles: Roles
     n: int
     versions: dict[str, str]
+    # Two fits are the same where they found the same; arrays do not compare.
+    encoder: Encoder = field(compare=False, repr=False)
+    method_fit: MethodFit = field(compare=False, repr=False)
+    rows: FittedRows = field(compare=False, repr=False)
+    labels: np.ndarray = field(compare=False, repr=False)
+    training: Arrays = field(compare=False, repr=False)
+    questions: dict[str, Refutation | Power] = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def alpha(self) -> float:
-        """Size of the bias."""
-        return self.estimate.alpha
-
-    @property
-    def se(self) -> float:
-        """Standard error of alpha."""
-        return self.estimate.se
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Interval of alpha at `settings.level`."""
-        return self.estimate.low, self.estimate.high
-
-    def summary(self) -> pd.DataFrame:
-        """One row per estimator: alpha, se, low, high, note."""
-        rows = [(one.alpha, one.se, one.low, one.high, one.note) for one in self.estimates]
-        names = pd.Index([one.name for one in self.estimates], name="estimator")
-        return pd.DataFrame(rows, columns=["alpha", "se", "low", "high", "note"], index=names)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was found as plain JSON values; settings, roles and versions have files of their own."""
-        return {
-            "alpha": _or_none(self.alpha),
-            "alpha_se": _or_none(self.se),
-            "alpha_interval": [_or_none(bound) for bound in self.interval],
-            "share_biased": self.share_biased,
-            "verdict": self.verdict,
-            "n": self.n,
-            "estimate": self.estimate.to_dict(),
-            "estimates": [one.to_dict() for one in self.estimates],
-            "findings": [one.to_dict() for one in self.findings],
-        }
-
-    @classmethod
-    def from_dict(
-        cls, values: dict[str, Any], settings: Settings, roles: Roles, versions: dict[str, str]
-    ) -> Calibration:
-        """The reverse of `to_dict`."""
-        return cls(
-            estimate=Estimate.from_dict(values["estimate"]),
-            estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
-            share_biased=float(values["share_biased"]),
-            verdict=str(values["verdict"]),
-            findings=tuple(Finding(**one) for one in values["findings"]),
-            settings=settings,
-            roles=roles,
-            n=int(values["n"]),
-            versions=versions,
-        )
-
-    def _repr_html_(self) -> str:
-        low, high = self.interval
-        head = f"<b>{html.escape(self.verdict)}</b> in {html.escape(self.roles.outcome)} ({self.n} rows)"
+    def why_left_alone(self) -> str:
+        """Why calibration leaves the outcome as reported; empty where it does not."""
         if self.verdict == "bias found":
-            head += (
-                f": {self.settings.direction}-reported by {self.alpha:.4g} ({self.settings.level:.0%} "
-                f"interval {low:.4g} to {high:.4g}) in {self.share_biased:.0%} of the rows"
-            )
-        failed = "".join(
-            f"<li>{html.escape(one.question)} {html.escape(one.reading)} {html.escape(one.remedy)}</li>"
-            for one in self.findings
-            if not one.ok
+            return ""
+        own = self.method_fit.findings
+        reasons = [finding.reading for finding in own if not finding.ok] or [own[0].reading]
+        return (
+            f"the verdict is '{self.verdict}', so the outcome is left as reported "
+            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}"
         )
-        return f"<div><p>{head}</p>{self.summary().to_html()}{f'<ul>{failed}</ul>' if failed else ''}</div>"
-
-
-@dataclass(frozen=True, slots=True)
-class FittedRows:
-    """The fitted rows as a reader may look at them: all of them, or a sample where they are many.
-
-    y_obs, y_cal, y_low, y_high, mu, p_biased, weights : (n,) floats, outcome's own units.
-    environment : column -> (values (n,), levels); values are numbers or codes into levels, NaN where missing.
-    """
-
-    y_obs: np.ndarray
-    y_cal: np.ndarray
-    y_low: np.ndarray
-    y_high: np.ndarray
-    mu: np.ndarray
-    p_biased: np.ndarray
-    weights: np.ndarray
-    environment: dict[str, tuple[np.ndarray, tuple[str, ...] | None]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """As a table that Parquet keeps exactly: categories stay categories."""
-        columns: dict[str, Any] = {name: getattr(self, name) for name in _NUMBERS}
-        for name, (values, levels) in self.environment.items():
-            column: Any = values
-            if levels is not None:
-                codes = np.where(np.isnan(values), -1, values).astype(np.int64)
-                column = pd.Categorical.from_codes(codes, categories=pd.Index(levels, dtype=object))
-            columns[_ENVIRONMENT + name] = column
-        return pd.DataFrame(columns)
-
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame) -> FittedRows:
-        """The reverse of `to_frame`."""
-        environment: dict[str, tuple[np.ndarray, tuple[str, ...] | None]] = {}
-        for name in frame.columns:
-            if not name.startswith(_ENVIRONMENT):
-                continue
-            column = frame[name]
-            if isinstance(column.dtype, pd.CategoricalDtype):
-                codes = column.cat.codes.to_numpy().astype(np.float64)
-                levels = tuple(str(level) for level in column.cat.categories)
-                environment[name.removeprefix(_ENVIRONMENT)] = (np.where(codes < 0, np.nan, codes), levels)
-            else:
-                environment[name.removeprefix(_ENVIRONMENT)] = (column.to_numpy(dtype=np.float64), None)
-        return cls(
-            **{name: frame[name].to_numpy(dtype=np.float64) for name in _NUMBERS}, environment=environment
-        )
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None

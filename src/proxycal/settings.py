@@ -1,9 +1,10 @@
-"""What a run was asked to do: frozen settings, checked when made, and their TOML file.
+"""What a run was asked to do: frozen settings, checked when they are created, and their TOML file.
 
     Settings  --to_toml-->  config.toml  --from_toml-->  the same Settings
 
 Every field carries its own rule (a list of choices, or a range), so that one function checks them all and
-every message can say what is allowed.
+every message can say what is allowed. The methods, and the sections of settings of their own, come from the
+registry.
 """
 
 from __future__ import annotations
@@ -14,93 +15,90 @@ import math
 import operator
 import tomllib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from proxycal.errors import SettingsError
+from proxycal.methods.registry import METHODS
+
+Direction = Literal["over", "under"]
+Missing = Literal["raise", "drop", "impute"]
+Interval = Literal["sandwich", "bootstrap"]
 
 
-def _choice(default: str, *allowed: str) -> Any:
-    return field(default=default, metadata={"allowed": allowed})
+def sign(direction: str) -> float:
+    """+1 where reports are too high, -1 where they are too low.
+
+    >>> sign("over"), sign("under")
+    (1.0, -1.0)
+    """
+    if direction not in ("over", "under"):
+        raise SettingsError(f"direction={direction!r} is not known: use 'over' or 'under'.")
+    return 1.0 if direction == "over" else -1.0
 
 
-def _whole(default: int, low: int) -> Any:
+def choice(default: str, *allowed: str, prefix: str = "", placeholder: str = "") -> Any:
+    """One of a few words; with a prefix, also anything that begins with it."""
+    rule = {"allowed": allowed, "prefix": prefix, "placeholder": placeholder}
+    return field(default=default, metadata=rule)
+
+
+def whole(default: int, low: int) -> Any:
+    """A whole number of at least `low`."""
     return field(default=default, metadata={"kind": int, "low": low})
 
 
-def _real(default: float, low: float, high: float = math.inf) -> Any:
+def real(default: float, low: float, high: float = math.inf) -> Any:
     """A number strictly between `low` and `high`."""
     return field(default=default, metadata={"kind": float, "low": low, "high": high})
 
 
-def _share(default: float) -> Any:
+def share(default: float) -> Any:
     """A number of at least 0 and below 1."""
     return field(default=default, metadata={"kind": float, "low": 0.0, "high": 1.0, "from_low": True})
 
 
-def _flag(default: bool) -> Any:
+def flag(default: bool) -> Any:
+    """True or false."""
     return field(default=default, metadata={"kind": bool})
 
 
-@dataclass(frozen=True, slots=True)
-class PaperSettings:
-    """Settings of `method="paper"`: the two networks, the groups and the matching.
+class Section:
+    """Settings of one method: a frozen dataclass whose fields carry rules; `section` is the method's name."""
 
-    d_z : number of content latents. k : neighbours per match.
-    cut : how a_hat is split into two groups. prior : p(z|E), p(a|E), or N(0, I) for both.
-    encode_environment : whether the encoders see E. beta : weight of the KL terms.
-    warmup : share of the steps of stage 2 over which beta rises from 0, against collapse.
-    restarts : starts of stage 2, the best is kept.
-    variance_learning_rate : of the decoders' variances, which have far to go in few steps.
-    min_steps : floor on optimiser steps, since 400 rows at batch 512 for 50 epochs are only 50 steps.
-    adjust : regression adjustment of what matching leaves of the distance in content.
-    validation : share of the rows (whole clusters, where declared) kept from training; a ninth of the
-    training folds makes the 80/10/10 protocol.
-    device : where the networks are trained, "auto" for a GPU where torch sees one and else the CPU.
-
-    >>> PaperSettings(k=3).k
-    3
-    """
-
-    d_z: int = _whole(5, 1)
-    k: int = _whole(5, 1)
-    cut: str = _choice("mixture", "mixture", "median", "otsu")
-    prior: str = _choice("conditional", "conditional", "standard")
-    encode_environment: bool = _flag(True)
-    norm: str = _choice("batch", "batch", "layer")
-    beta: float = _real(1.0, 0.0)
-    warmup: float = _share(0.3)
-    restarts: int = _whole(2, 1)
-    width: int = _whole(256, 1)
-    depth: int = _whole(2, 1)
-    epochs: int = _whole(50, 1)
-    batch_size: int = _whole(512, 2)
-    learning_rate: float = _real(1e-3, 0.0)
-    variance_learning_rate: float = _real(2e-2, 0.0)
-    min_steps: int = _whole(400, 0)
-    adjust: bool = _flag(True)
-    validation: float = _real(1 / 9, 0.0, 0.5)
-    device: str = field(
-        default="auto",
-        metadata={"allowed": ("auto", "cpu", "cuda", "mps"), "prefix": "cuda:", "placeholder": "NUMBER"},
-    )
+    __slots__ = ()
+    section: ClassVar[str]
 
     def __post_init__(self) -> None:
-        _check_fields(self, "paper.")
-
-    @classmethod
-    def literal(cls) -> PaperSettings:
-        """The published values to the letter: one start, one rate, no warm-up, no step floor.
-
-        >>> PaperSettings.literal().min_steps
-        0
-        """
-        return cls(warmup=0.0, restarts=1, variance_learning_rate=1e-3, min_steps=0, adjust=False)
+        _check_fields(self, f"{self.section}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a run was asked to do, apart from the table and its roles.
 
+    Parameters
+    ----------
+    method : str, default "exact"
+        A method of the registry.
+    direction : {"over", "under"}, default "over"
+        Which way reports are biased.
+    effect : {"constant", "linear", "by:COLUMN"}, default "constant"
+        How the size of the bias may vary.
+    level : float, default 0.95
+        Level of all intervals.
+    interval : {"sandwich", "bootstrap"}, default "sandwich"
+        How the exact method computes its errors.
+    missing : {"raise", "drop", "impute"}, default "raise"
+        What to do with missing values.
+    random_state : int, default 0
+        Seed of everything random.
+    n_jobs : int, default 1
+        Processes; -1 for all cores.
+    sections : dict, default {}
+        Settings of methods by name; a method that is not named keeps its defaults.
+
+    Examples
+    --------
     >>> print(Settings(method="paper", direction="under").to_toml()[:36])
     method = "paper"
     direction = "under"
@@ -108,80 +106,100 @@ class Settings:
     Traceback (most recent call last):
       ...
     proxycal.errors.SettingsError: direction = 'sideways' is not known; use one of: "over", "under"
+
     """
 
-    method: str = _choice("exact", "exact", "paper", "moments")
-    direction: str = _choice("over", "over", "under")
-    effect: str = field(
-        default="constant",
-        metadata={"allowed": ("constant", "linear"), "prefix": "by:", "placeholder": "COLUMN"},
-    )
-    level: float = _real(0.95, 0.0, 1.0)
-    interval: str = _choice("sandwich", "sandwich", "bootstrap")
-    missing: str = _choice("raise", "raise", "drop", "impute")
-    random_state: int = _whole(0, 0)
+    method: str = field(default="exact", metadata={"allowed": METHODS})
+    direction: str = choice("over", "over", "under")
+    effect: str = choice("constant", "constant", "linear", prefix="by:", placeholder="COLUMN")
+    level: float = real(0.95, 0.0, 1.0)
+    interval: str = choice("sandwich", "sandwich", "bootstrap")
+    missing: str = choice("raise", "raise", "drop", "impute")
+    random_state: int = whole(0, 0)
     n_jobs: int = field(default=1, metadata={"kind": int, "low": -1, "except": 0})
-    paper: PaperSettings = field(default_factory=PaperSettings)
+    sections: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        kinds = _section_classes()
+        _refuse_unknown(self.sections, list(kinds), "")
+        for name, value in self.sections.items():
+            if not isinstance(value, kinds[name]):
+                raise SettingsError(f"{name} must be a {kinds[name].__name__}, not {value!r}")
+        whole_set = {
+            name: self.sections[name] if name in self.sections else kind() for name, kind in kinds.items()
+        }
+        object.__setattr__(self, "sections", whole_set)
+
+    @property
+    def sign(self) -> float:
+        """+1 for direction="over", -1 for "under"."""
+        return sign(self.direction)
+
+    def section(self, name: str) -> Any:
+        """The settings of one method.
+
+        >>> Settings().section("paper").k
+        5
+        """
+        return self.sections[name]
 
     def to_toml(self) -> str:
         """The settings as a TOML file: plain keys first, then one section per method."""
-        plain = [item for item in dataclasses.fields(self) if not _is_section(item)]
-        lines = [_toml_line(item.name, getattr(self, item.name)) for item in plain]
-        for section in filter(_is_section, dataclasses.fields(self)):
-            values = getattr(self, section.name)
-            lines += ["", f"[{section.name}]"]
-            lines += [
-                _toml_line(item.name, getattr(values, item.name)) for item in dataclasses.fields(values)
-            ]
+        lines = [_toml_line(name, getattr(self, name)) for name in _plain_names()]
+        for name, values in self.sections.items():
+            lines += ["", f"[{name}]"]
+            lines += [_toml_line(key, value) for key, value in dataclasses.asdict(values).items()]
         return "\n".join(lines) + "\n"
 
     @classmethod
     def from_toml(cls, text: str) -> Settings:
         """Read settings back; a key that is missing keeps its default, an unknown one is an error."""
         try:
-            found = tomllib.loads(text)
+            values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(
                 f"the settings are not valid TOML: {error}; write lines such as level = 0.95"
             ) from error
-        return cls.from_dict(found)
+        return cls.from_dict(values)
 
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Settings:
+    def from_dict(cls, values: dict[str, Any]) -> Settings:
         """Settings from plain values, sections as nested dictionaries.
 
-        >>> Settings.from_dict({"level": 0.9, "paper": {"k": 3}}).paper.k
+        >>> Settings.from_dict({"level": 0.9, "paper": {"k": 3}}).section("paper").k
         3
         """
-        _refuse_unknown(found, cls, "")
-        values = dict(found)
-        for section in filter(_is_section, dataclasses.fields(cls)):
-            if section.name not in found:
+        kinds = _section_classes()
+        _refuse_unknown(values, [*_plain_names(), *kinds], "")
+        plain = {name: value for name, value in values.items() if name not in kinds}
+        sections = {}
+        for name, kind in kinds.items():
+            if name not in values:
                 continue
-            if not isinstance(found[section.name], dict):
-                raise SettingsError(
-                    f"{section.name} must be a section of settings: write [{section.name}] above them"
-                )
-            kind: Any = section.default_factory
-            _refuse_unknown(found[section.name], kind, f"{section.name}.")
-            values[section.name] = kind(**found[section.name])
-        return cls(**values)
+            if not isinstance(values[name], dict):
+                raise SettingsError(f"{name} must be a section of settings: write [{name}] above them")
+            _refuse_unknown(values[name], [item.name for item in dataclasses.fields(kind)], f"{name}.")
+            sections[name] = kind(**values[name])
+        return cls(**plain, sections=sections)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values, sections as nested dictionaries."""
-        return dataclasses.asdict(self)
+        values = {name: getattr(self, name) for name in _plain_names()}
+        return values | {name: dataclasses.asdict(section) for name, section in self.sections.items()}
 
 
-def _is_section(item: dataclasses.Field[Any]) -> bool:
-    return item.default_factory is not dataclasses.MISSING
+def _plain_names() -> list[str]:
+    return [item.name for item in dataclasses.fields(Settings) if item.name != "sections"]
 
 
-def _refuse_unknown(found: dict[str, Any], kind: Any, prefix: str) -> None:
-    known = [item.name for item in dataclasses.fields(kind)]
-    unknown = sorted(set(found) - set(known))
+def _section_classes() -> dict[str, Any]:
+    """The class of every method that has settings of its own, by the method's name."""
+    return {name: method.section_class() for name, method in METHODS.items() if method.section}
+
+
+def _refuse_unknown(values: dict[str, Any], known: list[str], prefix: str) -> None:
+    unknown = sorted(set(values) - set(known))
     if unknown:
         names = ", ".join(prefix + name for name in unknown)
         raise SettingsError(
@@ -199,13 +217,9 @@ def _check_fields(settings: Any, prefix: str = "") -> None:
     """Check every field against its rule and store numbers as plain int and float."""
     for item in dataclasses.fields(settings):
         name, value = prefix + item.name, getattr(settings, item.name)
-        if _is_section(item):
-            kind: Any = item.default_factory
-            if not isinstance(value, kind):
-                raise SettingsError(f"{name} must be a {kind.__name__}, not {value!r}")
-        elif "allowed" in item.metadata:
+        if "allowed" in item.metadata:
             _check_choice(name, value, item.metadata)
-        else:
+        elif item.metadata:
             object.__setattr__(settings, item.name, _number(name, value, item.metadata))
 
 
@@ -216,7 +230,7 @@ def _check_choice(name: str, value: Any, rule: Any) -> None:
             return
         if prefix and value.startswith(prefix) and len(value) > len(prefix):
             return
-    allowed = [f'"{one}"' for one in rule["allowed"]]
+    allowed = [f'"{word}"' for word in rule["allowed"]]
     if prefix:
         allowed.append(f'"{prefix}{rule["placeholder"]}"')
     raise SettingsError(f"{name} = {value!r} is not known; use one of: {', '.join(allowed)}")

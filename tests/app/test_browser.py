@@ -94,7 +94,7 @@ def test_alpha_on_the_page_is_that_of_the_api(answer, jobs):
     assert model.verdict_ == text(answer, "#answer .verdict") == "bias found"
     assert found["Estimated size"] == number(model.alpha_)
     assert found["95% interval"] == between(*model.alpha_interval_)
-    assert text(answer, "#answer .sentence") == sentence(model.report_data())
+    assert text(answer, "#answer .sentence") == sentence(model.result_)
     assert float(found["Estimated size"]) == pytest.approx(1.0, abs=0.1)  # what was put in
 
 

@@ -73,7 +73,7 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
     assert found[sim.table.columns].equals(table.frame)
     assert found[wanted.columns].equals(wanted)  # to the last digit
     answer = read_answer(job.folder)
-    assert answer.sentence == sentence(model.report_data())
+    assert answer.sentence == sentence(model.result_)
     assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
     assert {"residual", "power"} <= {one.kind for one in answer.pictures}
     assert picture_of(answer, "../../etc/passwd").kind == "residual"
@@ -82,7 +82,7 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
         assert f'id="{one.kind}-' in svg_of(job.folder, one)
     loaded = proxycal.load(job.folder / "run")
     assert loaded.alpha_ == model.alpha_
-    assert answer.power == loaded.questions_["power"].reading
+    assert answer.power == loaded.result_.questions["power"].reading
 
 
 def test_a_column_that_calibration_writes_is_refused_before_the_fit(workspaces, sim):

@@ -11,7 +11,7 @@ from proxycal.app import views
 from proxycal.app.answer import Answer, Shown
 from proxycal.app.guess import guess_roles
 from proxycal.app.tables import Table
-from proxycal.finding import Finding
+from proxycal.result import Finding
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 
@@ -51,6 +51,14 @@ def test_a_category_may_have_sizes_of_its_own(table):
     made = all_views(table)["columns"]
     assert 'value="by:&lt;img' in made
     assert 'value="by:y"' not in made
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_networks_are_offered_where_torch_is_installed(table, monkeypatch, installed):
+    monkeypatch.setattr(views, "has_torch", lambda: installed)
+    made = all_views(table)["columns"]
+    assert ('<option value="paper" disabled>' in made) is not installed
+    assert ("proxycal[paper]" in made) is not installed
 
 
 def test_guesses_are_chosen_and_ids_do_not_depend_on_names(table):

@@ -34,13 +34,13 @@ def test_a_longer_table_begins_with_the_rows_of_a_shorter_one(tmp_path):
 
 
 def test_a_process_of_its_own_says_what_it_needed(tmp_path):
-    write_table(tmp_path / "t.parquet", 2000)
+    write_table(tmp_path / "t.parquet", 600)
     fitted = alone("benchmarks.scale", "fit", tmp_path / "t.parquet", tmp_path / "run")
     model = ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "t.parquet"))
-    assert fitted["alpha"] == pytest.approx(model.alpha_, rel=1e-12)
+    assert fitted["alpha"] == pytest.approx(model.alpha_, abs=1e-3 * model.alpha_se_)
     assert fitted["peak"] > 50e6
     assert fitted["seconds"] > 0
     alone("benchmarks.scale", "calibrate", tmp_path / "t.parquet", tmp_path / "run")
     written = pd.read_parquet(tmp_path / "run-calibrated")
     assert np.isfinite(written["y_cal"]).all()
-    assert len(written) == 2000
+    assert len(written) == 600

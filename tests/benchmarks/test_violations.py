@@ -8,7 +8,7 @@ import pytest
 from benchmarks import violations
 from benchmarks.bench import trials
 from benchmarks.violations import alarms, right, run_block
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.studies.sweep import Done
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -57,14 +58,14 @@ def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     reading = json.loads(capsys.readouterr().out)["reading"]
     assert main(["report", str(run), "--quiet"]) == 0
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "Does the answer hang on one proxy?" in page
+    assert "Does the result depend on a single proxy?" in page
     assert reading.split(".")[0] in page
     model = proxycal.load(run)
-    assert list(model.questions_) == ["drop-proxy", "power"]
+    assert list(model.result_.questions) == ["drop-proxy", "power"]
     assert model.plot("power").has_data()
     # A new fit in the same place answers for itself.
     assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
-    assert proxycal.load(run).questions_ == {}
+    assert proxycal.load(run).result_.questions == {}
 
 
 def test_answers_come_back_from_a_run_folder_as_they_were(place):
@@ -78,7 +79,7 @@ def test_answers_come_back_from_a_run_folder_as_they_were(place):
 
 def test_answers_of_another_fit_are_refused(place, tmp_path):
     model = proxycal.load(place / "run")
-    model.questions_ = {}
+    model.result_ = replace(model.result_, questions={})
     model.refute("drop-proxy", 2)
     model.save(tmp_path / "run")
     other = (tmp_path / "run" / "questions.json").read_text().replace('"manifest": "', '"manifest": "0')

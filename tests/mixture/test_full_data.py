@@ -52,8 +52,11 @@ def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     kept = exact.fit_exact(data, race_rows=300)
     monkeypatch.setattr(designs, "KEEP_ROWS", 100)
     anew = exact.fit_exact(data, race_rows=300)
-    assert anew.shift.tobytes() == kept.shift.tobytes()
-    assert anew.shift_cov.tobytes() == kept.shift_cov.tobytes()
+    # A thousandth of a standard error is far more than rounding and far less than a row lost or doubled.
+    se = np.sqrt(np.diag(kept.shift_cov))
+    assert (np.abs(anew.shift - kept.shift) < 1e-3 * se).all()
+    np.testing.assert_allclose(anew.shift_cov, kept.shift_cov, rtol=1e-5)
+    assert anew.gain == pytest.approx(kept.gain, rel=1e-6)
 
 
 def test_a_slice_of_pieces_is_a_list_of_them():
@@ -96,4 +99,4 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     assert left.gain < -15.0
     assert whole.gain < -15.0
     assert few < many / 2
-    np.testing.assert_allclose(left.null.params.beta, whole.null.params.beta, rtol=1e-12)
+    np.testing.assert_allclose(left.null.params.beta, whole.null.params.beta, rtol=1e-6, atol=1e-9)

@@ -1,31 +1,44 @@
-"""A result whose every number is known, so that words and pictures can be checked against it."""
+"""A fit whose every number is known, so that words and pictures can be checked against it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from proxycal.finding import Finding
-from proxycal.report.data import (
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.questions.power import Power, PowerPoint
+from proxycal.questions.refits import Refit
+from proxycal.questions.refute.refutation import Refutation
+from proxycal.result import (
+    Curve,
+    Details,
     EnvironmentColumn,
-    EstimateRow,
-    GateRow,
-    MixtureCurve,
-    PowerCurve,
-    RefitRow,
-    RefutationRow,
-    ReportData,
+    Estimate,
+    Finding,
+    Fit,
+    FittedRows,
+    GateTerm,
+    Prediction,
 )
+from proxycal.settings import Settings
+from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _example(n: int = 400) -> ReportData:
+@dataclass(frozen=True)
+class ShownFit:
+    """As much of a method's fit as a page reads."""
+
+    details: Details
+
+
+def _example(n: int = 400) -> Fit:
     rng = np.random.default_rng(0)
     hazard = rng.integers(0, 3, n).astype(float)
     biased = rng.random(n) < 0.2 + 0.3 * (hazard / 2)
@@ -33,19 +46,29 @@ def _example(n: int = 400) -> ReportData:
     y_obs = mu + 5.0 * biased + rng.normal(0.0, 0.5, n)
     p_biased = np.where(biased, 0.98, 0.03)
     y_cal = y_obs - 5.0 * p_biased
-    match = EstimateRow("match", 5.021, 0.05, 4.923, 5.119, "nearest neighbours in content")
-    nothing = float("nan")
-    return ReportData(
+    match = Estimate("match", 5.021, 0.05, 4.923, 5.119, "nearest neighbours in content")
+    predicted = Prediction(
+        y_cal=y_cal,
+        y_cal_low=y_cal - 1.0,
+        y_cal_high=y_cal + 1.0,
+        p_biased=p_biased,
+        shift=5.0 * p_biased,
+        mu=mu,
+        z=mu[:, None],
+        a=p_biased,
+    )
+    environment = (
+        EnvironmentColumn("hazard", hazard, ("flood", "tornado", "wildfire")),
+        EnvironmentColumn("income", rng.lognormal(10.5, 0.4, n)),
+    )
+    return Fit(
         verdict="bias found",
-        method="paper",
-        direction="over",
-        level=0.95,
-        outcome="loss",
-        proxies=("built_to_water", "veg_to_water"),
+        settings=Settings(method="paper", random_state=7, sections={"paper": PaperSettings()}),
+        roles=Roles("loss", ("built_to_water", "veg_to_water"), ("hazard", "income"), cluster="county"),
         estimate=match,
         estimates=(
-            EstimateRow("exact", nothing, nothing, nothing, nothing, "not part of this method"),
-            EstimateRow("moments", 4.87, 0.3, 4.28, 5.46, "first-stage F 41"),
+            Estimate.missing("exact", "not part of this method"),
+            Estimate("moments", 4.87, 0.3, 4.28, 5.46, "first-stage F 41"),
             match,
         ),
         share_biased=float(p_biased.mean()),
@@ -59,61 +82,93 @@ def _example(n: int = 400) -> ReportData:
                 ok=False,
             ),
         ),
-        y_obs=y_obs,
-        y_cal=y_cal,
-        y_low=y_cal - 1.0,
-        y_high=y_cal + 1.0,
-        mu=mu,
-        p_biased=p_biased,
-        weights=np.ones(n),
-        environment=(
-            EnvironmentColumn("hazard", hazard, ("flood", "tornado", "wildfire")),
-            EnvironmentColumn("income", rng.lognormal(10.5, 0.4, n)),
-        ),
-        n_fitted=n,
-        random_state=7,
-        sources={"cluster": "county"},
-        settings={"method": "paper", "missing": "raise", "effect": "constant"},
+        n=n,
         versions={"proxycal": "0.1.0", "numpy": "2.0"},
-        seconds=3.2,
-        mixture=_mixture(),
-        gate=(
-            GateRow("hazard", "tornado", "flood", 1.9, 1.2, 3.0),
-            GateRow("hazard", "wildfire", "flood", 4.1, 2.2, 7.6),
-            GateRow("income", None, None, 0.97, 0.8, 1.2),
-        ),
-        refutations=(
-            RefutationRow(
-                "leak",
-                False,
-                "with 10% of it in 'built_to_water', alpha changes by -9%",
-                "The verdict changes once a proxy carries 25% of the bias.",
-                (RefitRow("as fitted", 5.021, 0.05, "bias found"), RefitRow("with 10%", 4.6, 0.1, "no")),
-            ),
-        ),
-        power=PowerCurve(
-            alphas=np.array([0.0, 0.5, 2.0]),
-            sizes=np.array([0.0, 1.25, 5.0]),
-            chance=np.array([0.05, 0.4, 1.0]),
-            low=np.array([0.01, 0.2, 0.9]),
-            high=np.array([0.2, 0.6, 1.0]),
-            detectable=1.5,
-            reading="With your data you would detect a bias of 1.5 sd in 90% of cases.",
-        ),
+        encoder=None,
+        method_fit=ShownFit(Details(curve=_mixture(), gate=_gate())),
+        rows=FittedRows(y_obs, np.ones(n), predicted, environment),
+        labels=np.arange(n).astype(str),
+        training=None,
+        questions={"leak": _leak(), "power": _power()},
     )
 
 
-def _mixture() -> MixtureCurve:
-    """N(0, 0.5) and the same moved by 5, in equal parts."""
-    at = np.linspace(-10.0, 20.0, 601)
-    return MixtureCurve(at, 0.5 * ndtr(at / 0.5), 0.5 * ndtr((at - 5.0) / 0.5))
+def _gate() -> tuple[GateTerm, ...]:
+    return (
+        GateTerm("hazard", "tornado", "flood", 1.9, 1.2, 3.0),
+        GateTerm("hazard", "wildfire", "flood", 4.1, 2.2, 7.6),
+        GateTerm("income", None, None, 0.97, 0.8, 1.2),
+    )
+
+
+def _refutation(kind: str, ok: bool, statistic: str, reading: str, changes: dict[str, str]) -> Refutation:
+    """A refutation with a refit per change, each of alpha 4.6 and with the verdict given."""
+    refits = tuple(
+        Refit(change, np.nan, 4.6, 0.1, 4.4, 4.8, 40.0, 0.5, verdict) for change, verdict in changes.items()
+    )
+    return Refutation(kind, refits, statistic, float("nan"), reading, ok)
 
 
 @pytest.fixture(scope="session")
-def example() -> Callable[..., ReportData]:
-    """`example(n=400, field=value, ...)`: the known result with some fields replaced."""
+def refutation() -> Callable[..., Refutation]:
+    """`refutation(kind, ok, statistic, reading, {change: verdict})`."""
+    return _refutation
 
-    def make(n: int = 400, **changes: Any) -> ReportData:
-        return replace(_example(n), **changes)
+
+def _leak() -> Refutation:
+    return _refutation(
+        "leak",
+        False,
+        "with 10% of it in 'built_to_water', alpha changes by -9%",
+        "The verdict changes once a proxy carries 25% of the bias.",
+        {"as fitted": "bias found", "with 10%": "no"},
+    )
+
+
+def _power() -> Power:
+    points = (
+        _point(0.0, 0.05, 0.01, 0.2),
+        _point(0.5, 0.4, 0.2, 0.6),
+        _point(2.0, 1.0, 0.9, 1.0),
+    )
+    return Power(points, 1.5, 2.5, "With your data you would detect a bias of 1.5 sd in 90% of cases.")
+
+
+def _point(alpha: float, chance: float, low: float, high: float) -> PowerPoint:
+    return PowerPoint(alpha, chance, low, high, alpha, 0.1, 0.95, 20)
+
+
+def _mixture() -> Curve:
+    """N(0, 0.5) and the same moved by 5, in equal parts."""
+    at = np.linspace(-10.0, 20.0, 601)
+    return Curve(at, 0.5 * ndtr(at / 0.5), 0.5 * ndtr((at - 5.0) / 0.5))
+
+
+def changed(fit: Fit, **changes: Any) -> Fit:
+    """The fit with fields of itself or of one of its parts replaced, each by its own name."""
+    for name, value in changes.items():
+        if name in {field.name for field in fields(Fit)}:
+            fit = replace(fit, **{name: value})
+            continue
+        part = next(part for part in ("settings", "rows", "roles") if hasattr(getattr(fit, part), name))
+        fit = replace(fit, **{part: replace(getattr(fit, part), **{name: value})})
+    return fit
+
+
+@pytest.fixture(scope="session")
+def example() -> Callable[..., Fit]:
+    """`example(n=400, field=value, ...)`: the known fit with some fields replaced; `of` rows in its fit."""
+
+    def make(n: int = 400, of: int | None = None, **changes: Any) -> Fit:
+        fit = _example(n)
+        fit = fit if of is None else replace(fit, n=of)
+        details = {name: changes.pop(name) for name in ("curve", "gate") if name in changes}
+        predicted = {name: changes.pop(name) for name in ("mu", "p_biased") if name in changes}
+        fit = replace(fit, method_fit=ShownFit(replace(fit.method_fit.details, **details)))
+        rows = replace(fit.rows, predicted=replace(fit.rows.predicted, **predicted))
+        if "environment" in changes:
+            names = tuple(column.name for column in changes["environment"])
+            fit = replace(fit, roles=replace(fit.roles, environment=names))
+        return changed(replace(fit, rows=rows), **changes)
 
     return make

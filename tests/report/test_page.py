@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from proxycal.finding import Finding
-from proxycal.report.data import EnvironmentColumn, EstimateRow, GateRow, RefitRow, RefutationRow
+from proxycal.report import page as page_module
 from proxycal.report.page import render
+from proxycal.result import EnvironmentColumn, Estimate, Finding, GateTerm
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -57,6 +57,12 @@ def text(example):
     return render(example())
 
 
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Pages for questions about their words: most of the time of a page goes into its figures."""
+    monkeypatch.setattr(page_module, "svg", lambda kind, data: "")
+
+
 def test_the_answer_stands_on_the_page(example, text):
     data = example()
     words = Page(text).words
@@ -77,7 +83,7 @@ def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example)
     assert "Hardly." in page.words
 
 
-def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example):
+def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example, without_figures):
     names = tuple(f"proxy_{i}" for i in range(9))
     text = render(example(proxies=names, direction="under"))
     drawing = text[text.index('<svg class="diagram"') :]
@@ -89,42 +95,42 @@ def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example)
     assert "proxy_8" in drawing[: drawing.index(">")]
 
 
-def test_what_was_asked_of_the_fit_stands_on_the_page(example):
-    words = Page(render(example())).words
+def test_what_was_asked_of_the_fit_stands_on_the_page(example, text, without_figures):
+    words = Page(text).words
     assert "How much of the bias would a proxy have to carry" in words
     assert "The verdict changes once a proxy carries 25% of the bias." in words
     assert "detect a bias of 1.5 sd" in words
-    without = Page(render(example(refutations=(), power=None, gate=())))
+    without = Page(render(example(questions={}, gate=())))
     assert "Attempts to break it" not in without.words
     assert "gate’s coefficients" not in without.words
 
 
-def test_the_gate_is_a_table_of_odds(example):
-    words = Page(render(example())).words
+def test_the_gate_is_a_table_of_odds(text):
+    words = Page(text).words
     assert "hazard: wildfire, not flood 1.411 4.1 2.2 to 7.6" in words
     assert "income, 1 sd more" in words
 
 
-def test_every_user_string_stays_text(example):
-    row = EstimateRow(HOSTILE, 1.0, 0.1, 0.8, 1.2, HOSTILE)
+def test_every_user_string_stays_text(example, refutation):
+    row = Estimate(HOSTILE, 1.0, 0.1, 0.8, 1.2, HOSTILE)
     n = 400
     data = example(
         outcome=HOSTILE,
-        proxies=(HOSTILE,),
+        proxies=(f"{HOSTILE} 1",),
         estimate=row,
         estimates=(row,),
         findings=(Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False),),
         environment=(
-            EnvironmentColumn(HOSTILE, np.arange(n) % 2.0, (HOSTILE, "</svg><script>alert(1)</script>")),
+            EnvironmentColumn(
+                f"{HOSTILE} 2", np.arange(n) % 2.0, (HOSTILE, "</svg><script>alert(1)</script>")
+            ),
             EnvironmentColumn('x" onload="alert(1)', np.arange(n, dtype=float)),
         ),
-        sources={"cluster": HOSTILE},
-        settings={HOSTILE: HOSTILE},
+        cluster=f"{HOSTILE} 3",
+        effect=f"by:{HOSTILE}",
         versions={HOSTILE: HOSTILE},
-        gate=(GateRow(HOSTILE, HOSTILE, HOSTILE, 2.0, 1.0, 3.0),),
-        refutations=(
-            RefutationRow(HOSTILE, False, HOSTILE, HOSTILE, (RefitRow(HOSTILE, 1.0, 1.0, HOSTILE),)),
-        ),
+        gate=(GateTerm(HOSTILE, HOSTILE, HOSTILE, 2.0, 1.0, 3.0),),
+        questions={HOSTILE: refutation(HOSTILE, False, HOSTILE, HOSTILE, {HOSTILE: HOSTILE})},
     )
     text = render(data)
     page = Page(text)
@@ -173,8 +179,8 @@ def test_same_data_same_bytes_and_a_size_one_can_mail(example):
     assert len(text.encode()) < 3_000_000
 
 
-def test_a_sample_is_called_a_sample(example):
-    assert "random sample of 400 of the 1,000,000 rows" in Page(render(example(n_fitted=1_000_000))).words
+def test_a_sample_is_called_a_sample(example, without_figures):
+    assert "random sample of 400 of the 1,000,000 rows" in Page(render(example(of=1_000_000))).words
 
 
 def test_other_alphabets_render_without_a_warning(example, recwarn):
@@ -184,7 +190,7 @@ def test_other_alphabets_render_without_a_warning(example, recwarn):
 
 
 def test_a_fit_without_numbers_still_makes_a_page(example):
-    nothing = EstimateRow("match", *[float("nan")] * 4, "no groups")
+    nothing = Estimate("match", *[float("nan")] * 4, "no groups")
     page = Page(
         render(example(verdict="not identified", estimate=nothing, estimates=(nothing,), findings=()))
     )

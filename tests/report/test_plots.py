@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
-from proxycal.report.data import EnvironmentColumn, EstimateRow
 from proxycal.report.summary import shares
+from proxycal.result import EnvironmentColumn, Estimate
 
 
 def texts(ax):
@@ -48,8 +48,8 @@ def test_the_histogram_splits_rows_by_probability(example):
         colour: sum(bar.get_height() for bar in bars if np.allclose(bar.get_facecolor(), _rgba(colour)))
         for colour in (plots.UNBIASED, plots.BIASED)
     }
-    assert height[plots.UNBIASED] == pytest.approx(2 * np.sum(1 - data.p_biased))
-    assert height[plots.BIASED] == pytest.approx(2 * np.sum(data.p_biased))
+    assert height[plots.UNBIASED] == pytest.approx(2 * np.sum(1 - data.rows.predicted.p_biased))
+    assert height[plots.BIASED] == pytest.approx(2 * np.sum(data.rows.predicted.p_biased))
     assert ax.get_ylabel() == "weight"
 
 
@@ -62,8 +62,10 @@ def test_the_estimate_is_marked_on_its_own_side(direction, sign, example):
 def test_the_cloud_shows_reported_against_calibrated(example):
     data = example()
     points = plots.calibrated(data).collections[0]
-    assert np.array_equal(np.asarray(points.get_offsets()), np.column_stack([data.y_obs, data.y_cal]))
-    likely = data.p_biased > 0.5
+    assert np.array_equal(
+        np.asarray(points.get_offsets()), np.column_stack([data.rows.y_obs, data.rows.predicted.y_cal])
+    )
+    likely = data.rows.predicted.p_biased > 0.5
     red, _, blue, _ = np.asarray(points.get_facecolors()).T
     assert (red > blue)[likely].all()
     assert (blue > red)[~likely].all()
@@ -93,7 +95,7 @@ def test_pictures_that_a_result_lacks_say_what_to_do(example):
     with pytest.raises(SettingsError, match="method='exact'"):
         plots.draw("gate", example(gate=()))
     with pytest.raises(SettingsError, match=r"power\(\)"):
-        plots.draw("power", example(power=None))
+        plots.draw("power", example(questions={}))
 
 
 def test_large_tables_are_thinned(example):
@@ -112,7 +114,7 @@ def test_who_shows_the_shares(example):
 def test_who_keeps_the_columns_that_matter(example):
     rng = np.random.default_rng(3)
     idle = [EnvironmentColumn(f"idle_{i}", rng.integers(0, 2, 400).astype(float)) for i in range(9)]
-    telling = EnvironmentColumn("telling", (example().p_biased > 0.5).astype(float))
+    telling = EnvironmentColumn("telling", (example().rows.predicted.p_biased > 0.5).astype(float))
     ax = plots.who(example(environment=(*idle, telling)))
     assert "telling" in texts(ax)
     assert (
@@ -126,7 +128,7 @@ def test_an_estimator_without_an_answer_says_so(example):
 
 
 def test_infinite_ends_do_not_break_the_picture(example):
-    row = EstimateRow("match", 2.0, float("nan"), float("-inf"), float("inf"))
+    row = Estimate("match", 2.0, float("nan"), float("-inf"), float("inf"))
     ax = plots.estimates(example(estimate=row, estimates=(row,)))
     ax.figure.canvas.draw()
     assert np.isfinite(ax.get_xlim()).all()

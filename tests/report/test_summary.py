@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from proxycal.cli.request import column_names
-from proxycal.report.data import EnvironmentColumn, EstimateRow
 from proxycal.report.summary import MAX_LEVELS, number, percent, reproduce, sentence, shares, spread
+from proxycal.result import EnvironmentColumn, Estimate
 
-MATCH = EstimateRow("match", 2.0, 0.25, 1.5, 2.5)
+MATCH = Estimate("match", 2.0, 0.25, 1.5, 2.5)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,10 @@ def test_percent_keeps_nothing_and_everything_apart_from_almost():
 
 def test_shares_by_level_equal_a_groupby(example):
     data = example()
-    hazard = data.environment[0]
-    frame = pd.DataFrame({"level": np.array(hazard.levels)[hazard.values.astype(int)], "p": data.p_biased})
+    hazard = data.rows.environment[0]
+    frame = pd.DataFrame(
+        {"level": np.array(hazard.levels)[hazard.values.astype(int)], "p": data.rows.predicted.p_biased}
+    )
     expected = frame.groupby("level")["p"].agg(["mean", "size"])
     found = {row.group: row for row in shares(data) if row.column == "hazard"}
     assert set(found) == set(expected.index)
@@ -74,14 +76,14 @@ def test_quartiles_put_every_row_into_exactly_one_group(example):
     rows = shares(data)
     assert sum(row.n for row in rows) == 400
     total = sum(row.n * row.share for row in rows) / 400
-    assert total == pytest.approx(data.p_biased.mean(), rel=1e-12)
+    assert total == pytest.approx(data.rows.predicted.p_biased.mean(), rel=1e-12)
 
 
 def test_whole_number_weights_equal_repeated_rows(example):
     data = example(n=60)
     weights = np.random.default_rng(1).integers(1, 4, 60)
     repeat = np.repeat(np.arange(60), weights)
-    codes = data.environment[0].values
+    codes = data.rows.environment[0].values
     weighted = example(
         n=60,
         weights=weights.astype(float),
@@ -89,7 +91,7 @@ def test_whole_number_weights_equal_repeated_rows(example):
     )
     repeated = example(
         n=60,
-        p_biased=data.p_biased[repeat],
+        p_biased=data.rows.predicted.p_biased[repeat],
         weights=np.ones(len(repeat)),
         environment=(EnvironmentColumn("h", codes[repeat], ("a", "b", "c")),),
     )
@@ -121,7 +123,7 @@ def test_spread_is_the_range_of_shares(example):
 
 
 def test_the_command_survives_a_shell(example):
-    data = example(outcome="loss; rm -rf /", proxies=("a, b", 'say "c"'), settings={"missing": "drop"})
+    data = example(outcome="loss; rm -rf /", proxies=("a, b", 'say "c"'), missing="drop")
     words = shlex.split(reproduce(data))
     assert words[:3] == ["proxycal", "fit", "TABLE"]
     options = dict(zip(words[3::2], words[4::2], strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import proxycal.model as model_module
+import proxycal.methods.exact.in_pieces as in_pieces_module
 import proxycal.scale.fit as fit_module
 import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
@@ -22,8 +22,7 @@ dask_frame = pytest.importorskip("dask.dataframe")
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
-    for module in (fit_module, model_module):
-        monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(fit_module, "LARGE", 100)
 
 
 @pytest.fixture
@@ -62,7 +61,9 @@ def same(one, other, rtol=1e-8):
     assert one.verdict_ == other.verdict_
     for name in ("alpha_", "alpha_se_", "share_biased_"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), rel=rtol)
-    np.testing.assert_allclose(one.fit_.evidence.gain, other.fit_.evidence.gain, rtol=1e-6)
+    np.testing.assert_allclose(
+        one.result_.method_fit.evidence.gain, other.result_.method_fit.evidence.gain, rtol=1e-6
+    )
 
 
 @pytest.mark.usefixtures("short_batches")
@@ -70,7 +71,7 @@ def test_memory_files_and_partitions_agree_and_are_the_ordinary_fit(world, tmp_p
     table = world.table()
     model = ProxyCalibrator(world.roles).fit(table)
     assert model.result_.n == 1500
-    assert model.fit_.evidence.sampled == 1500
+    assert model.result_.method_fit.evidence.sampled == 1500
     same(model, ordinary(ProxyCalibrator(world.roles), table))
     same(ProxyCalibrator(world.roles).fit_files(files_of(table, tmp_path)), model)
     same(ProxyCalibrator(world.roles).fit(dask_frame.from_pandas(table, npartitions=4)), model)
@@ -112,7 +113,7 @@ def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_ba
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
     world = draw_world(kind, 2500, 3.0 if kind != "alpha by level" else 1.5, seed=6)
     model = ProxyCalibrator(world.roles).fit(world.table())
-    assert 900 <= model.fit_.evidence.sampled < 1000
+    assert 900 <= model.result_.method_fit.evidence.sampled < 1000
     assert model.result_.n == 2500
     whole = ordinary(ProxyCalibrator(world.roles), world.table())
     assert model.verdict_ == whole.verdict_ == "bias found"
@@ -220,12 +221,11 @@ def test_a_wrong_value_is_named_by_its_row_in_the_table(world, tmp_path):
 
 
 def test_few_rows_in_several_files_are_an_ordinary_fit(world, tmp_path, monkeypatch):
-    for module in (fit_module, model_module):
-        monkeypatch.setattr(module, "LARGE", 10**6)
+    monkeypatch.setattr(fit_module, "LARGE", 10**6)
     model = ProxyCalibrator(world.roles).fit_files(files_of(world.table(), tmp_path))
     whole = ProxyCalibrator(world.roles).fit(world.table())
     assert model.alpha_ == whole.alpha_
-    assert model.fit_.evidence.sampled == 0
+    assert model.result_.method_fit.evidence.sampled == 0
 
 
 def test_it_is_saved_reported_and_questioned_like_any_other(world, tmp_path):
@@ -254,12 +254,12 @@ def kill_once(frame, function, marker):
 def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_no_digit(world, tmp_path, monkeypatch):
     paths = files_of(world.table(), tmp_path)
     alone = ProxyCalibrator(world.roles).fit_files(paths)
-    marker, sums = str(tmp_path / "died"), fit_module._sums
+    marker, sums = str(tmp_path / "died"), in_pieces_module._sums
 
     def dying(how, features, function, frame):
         return kill_once(frame, lambda rows: sums(how, features, function, rows), marker)
 
-    monkeypatch.setattr(fit_module, "_sums", dying)
+    monkeypatch.setattr(in_pieces_module, "_sums", dying)
     other = ProxyCalibrator(world.roles).fit_files(paths, jobs=2, engine="dask")
     assert os.path.exists(marker)
     assert (other.alpha_, other.alpha_se_) == (alone.alpha_, alone.alpha_se_)

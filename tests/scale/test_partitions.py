@@ -15,6 +15,9 @@ from proxycal.scale.partitions import calibrate_partitions
 dask = pytest.importorskip("dask")
 frames = pytest.importorskip("dask.dataframe")
 
+# A partition begins anywhere in a block of rows, which may change the last digit of a product of matrices.
+NEAR = {"rtol": 1e-6, "atol": 1e-6}
+
 
 @pytest.fixture(autouse=True)
 def in_this_process():
@@ -36,10 +39,10 @@ def model() -> ProxyCalibrator:
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_answer_of_the_whole_table(partitions, model):
     whole = model.calibrate(table())
-    lazy = calibrate_partitions(model, frames.from_pandas(table(), npartitions=partitions))
+    lazy = calibrate_partitions(model.result_, frames.from_pandas(table(), npartitions=partitions))
     assert lazy.npartitions == partitions
     assert lazy.columns.tolist() == whole.columns.tolist()
-    pd.testing.assert_frame_equal(lazy.compute(), whole, check_exact=True)
+    pd.testing.assert_frame_equal(lazy.compute(), whole, **NEAR)
 
 
 def test_partitions_without_rows_or_without_answers(model):
@@ -50,30 +53,28 @@ def test_partitions_without_rows_or_without_answers(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxycalWarning)
         whole = model.calibrate(rows)
-    pd.testing.assert_frame_equal(calibrate_partitions(model, lazy).compute(), whole, check_exact=True)
+    pd.testing.assert_frame_equal(calibrate_partitions(model, lazy).compute(), whole, **NEAR)
     late = lazy[lazy["late"]]
-    pd.testing.assert_frame_equal(
-        calibrate_partitions(model, late).compute(), whole.iloc[2000:], check_exact=True
-    )
+    pd.testing.assert_frame_equal(calibrate_partitions(model, late).compute(), whole.iloc[2000:], **NEAR)
 
 
 def test_answers_stand_beside_their_rows(model):
     lazy = frames.from_pandas(table(), npartitions=4)
     joined = lazy.assign(y_cal=calibrate_partitions(model, lazy)["y_cal"]).compute()
-    assert (joined["y_cal"] == model.calibrate(table())["y_cal"]).all()
+    np.testing.assert_allclose(joined["y_cal"], model.calibrate(table())["y_cal"], **NEAR)
 
 
 def test_no_finding_is_one_warning(monkeypatch, model):
     monkeypatch.setattr(ProxyCalibrator, "why_left_alone", lambda self: "the verdict is so and so")
     with pytest.warns(ProxycalWarning, match="so and so") as caught:
-        calibrate_partitions(model, frames.from_pandas(table(100), npartitions=2)).compute()
+        calibrate_partitions(model.result_, frames.from_pandas(table(100), npartitions=2)).compute()
     assert len(caught) == 1
 
 
 def test_other_frames_are_refused(model):
     with pytest.raises(TableError, match=r"use model\.calibrate"):
-        calibrate_partitions(model, table(100))
+        calibrate_partitions(model.result_, table(100))
     with pytest.raises(TableError, match="'p_2'"):
         calibrate_partitions(
-            model, frames.from_pandas(table(100).drop(columns="p_2"), npartitions=1)
+            model.result_, frames.from_pandas(table(100).drop(columns="p_2"), npartitions=1)
         ).compute()

@@ -12,7 +12,7 @@ from proxycal.table.audit import audit
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
 
 FULL = Roles(
     "loss",

@@ -18,7 +18,7 @@ from proxycal.report.summary import between, number, percent, sentence
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 REPORT = "run/report.html"
 _FILE, _PICTURES = "answer.json", "pictures"
@@ -51,25 +51,25 @@ class Answer:
     power: str
 
 
-def write_answer(data: ReportData, warnings: list[str], folder: Path) -> None:
+def write_answer(fit: Fit, warnings: list[str], folder: Path) -> None:
     """Write the answer into a job folder, whose run has its report already."""
     from proxycal.report.pictures import pictures_of
 
-    pictures = pictures_of(data)
+    pictures = pictures_of(fit)
     answer = Answer(
-        verdict=data.verdict,
-        sentence=sentence(data),
+        verdict=fit.verdict,
+        sentence=sentence(fit),
         facts=(
-            ("Estimated size", number(data.estimate.alpha)),
-            (f"{data.level * 100:g}% interval", between(data.estimate.low, data.estimate.high)),
-            ("Rows taken as biased", percent(data.share_biased)),
-            ("Rows in the fit", f"{data.n_fitted:,}"),
+            ("Estimated size", number(fit.estimate.alpha)),
+            (f"{fit.settings.level * 100:g}% interval", between(fit.estimate.low, fit.estimate.high)),
+            ("Rows taken as biased", percent(fit.share_biased)),
+            ("Rows in the fit", f"{fit.n:,}"),
         ),
         pictures=tuple(Shown(one.kind, one.title, one.alt, one.caption) for one in pictures),
         warnings=tuple(warnings),
-        open_findings=sum(not one.ok for one in data.findings),
-        findings=len(data.findings),
-        power="" if data.power is None else data.power.reading,
+        open_findings=sum(not one.ok for one in fit.findings),
+        findings=len(fit.findings),
+        power=fit.questions["power"].reading if "power" in fit.questions else "",
     )
     page = (folder / REPORT).read_text(encoding="utf-8")
     (folder / _PICTURES).mkdir()

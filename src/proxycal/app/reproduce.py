@@ -95,7 +95,7 @@ def _prepare(source: Source) -> list[str]:
 def _changed(settings: Settings) -> dict[str, object]:
     """The settings that are not the defaults, and the direction, which nobody should have to guess."""
     usual = Settings()
-    names = [one.name for one in fields(settings) if one.name not in ("paper", "interval")]
+    names = [one.name for one in fields(settings) if one.name not in ("sections", "interval")]
     return {
         name: getattr(settings, name)
         for name in names

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from proxycal.app.reproduce import Source
     from proxycal.app.timing import Pace
     from proxycal.app.workspace import Workspace, Workspaces
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
     from proxycal.table.roles import Roles
 
 T = TypeVar("T")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Seconds, by method: what every run costs (imports, report), and what a thousand rows of ten columns add.
-# Measured on two cores; `Pace` learns what this machine makes of them.
-_COST = {"exact": (5.0, 0.12), "paper": (9.0, 2.6), "moments": (4.5, 0.05)}
+from proxycal.methods.registry import METHODS
+
 # A bar that is guided by a guess never pretends to be full.
 _GUESSED_END = 0.95
 
@@ -49,7 +48,7 @@ def usual_seconds(rows: int, columns: int, method: str) -> float:
     >>> usual_seconds(1000, 10, "exact")
     5.12
     """
-    base, rate = _COST[method]
+    base, rate = METHODS[method].cost
     return base + rate * rows / 1000 * max(columns, 1) / 10
 
 

@@ -11,6 +11,7 @@ from pandas.api.types import is_numeric_dtype
 
 from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
+from proxycal.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from proxycal.app.answer import Answer, Shown
     from proxycal.app.guess import Guess
     from proxycal.app.tables import Table
-    from proxycal.finding import Finding
+    from proxycal.result import Finding
 
 # Role, what the page calls it, what it is.
 ROLES = (
@@ -60,6 +61,7 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         roles=ROLES,
         direction=direction,
         levels=levels,
+        methods=METHODS.values(),
     )
 
 

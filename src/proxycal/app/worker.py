@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.app.request import Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
+from proxycal.result import OUTPUT_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 Tell = Callable[[dict[str, Any]], None]
 
 CALIBRATED = "calibrated.csv"
-# What `calibrate` adds to a table; one of that name would be there twice.
-ADDED = ("y_cal", "y_cal_low", "y_cal_high", "p_biased", "shift", "mu")
 
 
 def main(folder: Path) -> int:
@@ -89,12 +88,12 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
     begin("drawing the report")
     model.save(folder / "run")
     model.report(folder / "run" / "report.html")
-    write_answer(model.report_data(), said, folder)
+    write_answer(model.result_, said, folder)
 
 
 def refuse_taken(frame: pd.DataFrame) -> None:
     """Find out before the fit that the calibrated table would have a column twice."""
-    taken = [name for name in ADDED if name in frame.columns]
+    taken = [column.name for column in OUTPUT_COLUMNS if column.name in frame.columns]
     if taken:
         raise TableError(
             f"the table already has a column '{taken[0]}', which calibration writes: rename it first"

@@ -31,16 +31,17 @@ def calibrate(
     from proxycal.scale.calibrate import calibrate_files
     from proxycal.table.wording import counted
 
-    done = calibrate_files(
-        run,
-        tables,
-        out,
-        jobs=jobs,
-        engine=cast("Engine", engine),
-        scheduler=scheduler,
-        resume=resume,
-        quiet=quiet,
-    )
+    with console.progress_bar("parts", quiet) as progress:
+        done = calibrate_files(
+            run,
+            tables,
+            out,
+            jobs=jobs,
+            engine=cast("Engine", engine),
+            scheduler=scheduler,
+            resume=resume,
+            progress=progress,
+        )
     if json_output:
         facts = {"verdict": done.verdict, "rows": done.rows, "out": str(out), "tables": done.tables}
         more = {"files": list(done.files), "unanswered": done.unanswered, "resumed": done.resumed}

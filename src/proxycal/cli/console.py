@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, shell
+from proxycal.result import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,29 +62,29 @@ def check_writable(folder: Path) -> None:
 
 def result(model: ProxyCalibrator) -> dict[str, Any]:
     """The result of a fit as plain values."""
-    data = model.report_data()
+    fit = model.result_
     return {
-        "verdict": data.verdict,
-        "alpha": data.estimate.alpha,
-        "se": data.estimate.se,
-        "low": data.estimate.low,
-        "high": data.estimate.high,
-        "level": data.level,
-        "share_biased": data.share_biased,
-        "rows": data.n_fitted,
-        "method": data.method,
-        "direction": data.direction,
-        "seed": data.random_state,
-        "estimates": [asdict(row) for row in data.estimates],
-        "findings": [finding.to_dict() for finding in data.findings],
+        "verdict": fit.verdict,
+        "alpha": fit.estimate.alpha,
+        "se": fit.estimate.se,
+        "low": fit.estimate.low,
+        "high": fit.estimate.high,
+        "level": fit.settings.level,
+        "share_biased": fit.share_biased,
+        "rows": fit.n,
+        "method": fit.settings.method,
+        "direction": fit.settings.direction,
+        "seed": fit.settings.random_state,
+        "estimates": fit.estimates,
+        "findings": fit.findings,
     }
 
 
 def show(model: ProxyCalibrator) -> None:
     """Print the verdict, the estimate, the estimators and the findings to look at."""
-    from proxycal.report.terminal import output, show_result
+    from proxycal.report.terminal import show_result
 
-    show_result(output(), model.report_data())
+    show_result(model.result_)
 
 
 def say(*lines: str) -> None:
@@ -105,7 +104,7 @@ def complain(text: str) -> None:
 
 def print_json(values: dict[str, Any]) -> None:
     """One JSON object; what is not a finite number is null."""
-    print(json.dumps(_plain(values), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def fit_command(table: Path, roles: Roles, direction: str = "over") -> str:
@@ -152,29 +151,3 @@ def working(what: str, quiet: bool) -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(what, total=None)
         yield
-
-
-@contextmanager
-def progress(total: int, done: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A bar with the time left, on standard error and only if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # Pieces take seconds to minutes: the speed is taken over all of this run, not over the last seconds.
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=86_400.0) as bar:
-        task = bar.add_task("", total=total, completed=done)
-        yield lambda: bar.advance(task)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -11,6 +11,7 @@ from proxycal.cli import console
 from proxycal.cli.options import ROLES, SETTINGS, Json, Quiet, Run, Workers, takes
 from proxycal.cli.request import Given
 from proxycal.errors import SettingsError
+from proxycal.questions.refute import REFUTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 
     from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
+    from proxycal.questions.refute import RefuterName
 
 Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
 
 
 def refute(
     run: Run,
-    kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(REFUTERS)}.")] = "null",
     repetitions: Repetitions = 20,
     jobs: Workers = None,
     quiet: Quiet = False,
@@ -34,12 +36,12 @@ def refute(
     """Try to refute a finished fit: change its rows in one way, refit, and compare."""
     import joblib
 
-    from proxycal.saved import load
+    from proxycal.model import load
 
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with console.progress_bar(f"refits ({kind})", quiet) as progress:
-        answer = model.refute(kind, repetitions, progress)
+        answer = model.refute(cast("RefuterName", kind), repetitions, progress)
     keep(run, model)
     if json_output:
         console.print_json(answer.to_dict())
@@ -90,10 +92,9 @@ def power(
 
 def keep(run: Path, model: ProxyCalibrator) -> None:
     """Save the questions asked of a fit in its run folder, for the report."""
-    from proxycal.questions.answers import answers_to_dict
-    from proxycal.store import keep_questions
+    from proxycal.store import keep_answers
 
-    keep_questions(run, answers_to_dict(model.questions_))
+    keep_answers(run, model.result_)
 
 
 def _saved(run: Path, given: Given) -> Callable[[], ProxyCalibrator]:
@@ -101,7 +102,7 @@ def _saved(run: Path, given: Given) -> Callable[[], ProxyCalibrator]:
         raise SettingsError(
             f"'{run}' is a run folder and has its own roles: leave out {given.flags[0]}, or name a table"
         )
-    from proxycal.saved import load
+    from proxycal.model import load
 
     model = load(run)
     return lambda: model

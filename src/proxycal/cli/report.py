@@ -21,7 +21,7 @@ def report(
     json_output: Json = False,
 ) -> None:
     """Write the report of a saved run again, with the questions asked since (refute, power)."""
-    from proxycal.saved import load
+    from proxycal.model import load
 
     target = out if out is not None else run / "report.html"
     written = [target, target.with_suffix(".pdf")] if pdf and target.suffix.lower() != ".pdf" else [target]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ import pandas as pd
 from proxycal.datasets.dataset import Dataset
 from proxycal.errors import SettingsError, TableError
 from proxycal.table.roles import Roles
+
+if TYPE_CHECKING:
+    from proxycal.settings import Direction
 
 # What is reported, and the measurement of the same thing.
 OUTCOMES = {
@@ -19,7 +23,7 @@ OUTCOMES = {
 }
 # Heavy people take off a few kilos, and nearly everybody adds a centimetre: weight and BMI are said too low
 # on average, height too high.
-DIRECTIONS = {"weight": "under", "height": "over", "bmi": "under"}
+DIRECTIONS: dict[str, Direction] = {"weight": "under", "height": "over", "bmi": "under"}
 PROXIES = ("waist_cm", "sbp1", "dbp1", "hdl", "chol", "a1c")
 BODY_FAT = ("total_pct_fat", "trunk_fat_g")
 ENVIRONMENT = ("sex", "age", "race", "education")

@@ -10,12 +10,22 @@ and y_cal = y_obs - s*alpha*p is its mean. A label instead of p would make half 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.result import Prediction
+from proxycal.settings import sign as sign_of
+
+if TYPE_CHECKING:
+    from proxycal.methods.registry import MethodFit
+    from proxycal.table.encode import Arrays
+
+# Rows that are answered at a time. A table may be cut at any multiple of it without changing a digit.
+BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,17 @@ def calibrate(
     >>> done.low.round(2).tolist(), done.high.round(2).tolist()
     ([5.0, 2.84, 2.8], [5.0, 5.0, 3.2])
     """
-    if direction not in ("over", "under"):
-        raise SettingsError(f"direction={direction!r} is not known: use 'over' or 'under'.")
+    return _calibrated(y_obs, p_biased, alpha, se_alpha, sign_of(direction), level)
+
+
+def _calibrated(
+    y_obs: np.ndarray,
+    p_biased: np.ndarray,
+    alpha: float | np.ndarray,
+    se_alpha: float | np.ndarray,
+    sign: float,
+    level: float,
+) -> Calibrated:
     if not 0.0 < level < 1.0:
         raise SettingsError(f"level={level!r}: use a number between 0 and 1, such as 0.95.")
     y = np.asarray(y_obs, dtype=float)
@@ -64,7 +83,6 @@ def calibrate(
     if (se < 0).any():
         raise SettingsError("se_alpha is a standard deviation: use 0 or more.")
 
-    sign = 1.0 if direction == "over" else -1.0
     shift = sign * size * p
     y_cal = y - shift
     tail = (1.0 - level) / 2
@@ -72,6 +90,68 @@ def calibrate(
     # A central interval of a lopsided mixture can leave its own mean out (p = 0.01: both ends are y_obs);
     # widening to the mean only adds coverage.
     return Calibrated(y_cal, np.minimum(y + low, y_cal), np.maximum(y + high, y_cal), shift)
+
+
+def calibrate_turned(
+    sign: float,
+    y: np.ndarray,
+    p_biased: np.ndarray,
+    size: float | np.ndarray,
+    se: float | np.ndarray,
+    level: float,
+    *,
+    mu: np.ndarray,
+    z: np.ndarray,
+    a: np.ndarray,
+) -> Prediction:
+    """The answer for rows whose outcome was multiplied by `sign`, so that the bias is upward.
+
+    y, p_biased, size, se : as in `calibrate`. mu : (n,), turned like y. z, a : kept as they are.
+    """
+    done = _calibrated(y, p_biased, size, se, 1.0, level)
+    low, high = (done.low, done.high) if sign > 0 else (-done.high, -done.low)
+    return Prediction(
+        y_cal=sign * done.y_cal,
+        y_cal_low=low,
+        y_cal_high=high,
+        p_biased=p_biased,
+        shift=sign * done.shift,
+        mu=sign * mu,
+        z=z,
+        a=a,
+    )
+
+
+def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -> Prediction:
+    """The answer of a fit for rows that have their outcome, or for some of them, by position.
+
+    Without a finding, what was reported stands.
+    """
+    assert arrays.y is not None  # calibration asks for it
+    predicted = _in_blocks(fitted, arrays, rows)
+    if fitted.verdict == "bias found":
+        return predicted
+    # Data that were right must not be made worse.
+    y = arrays.y if rows is None else arrays.y[rows]
+    return replace(predicted, y_cal=y, y_cal_low=y, y_cal_high=y, shift=np.zeros_like(y))
+
+
+def _in_blocks(fitted: MethodFit, arrays: Arrays, chosen: np.ndarray | None) -> Prediction:
+    """The fit's answer, as many rows at a time whatever the table.
+
+    The last digit of a product of matrices depends on their shapes. So every block has the same shape, the
+    last one filled up with a row that is thrown away, and the answer for a row is the same in a whole table
+    and in a piece of it. Memory stays that of one block, beside the answers.
+    """
+    places = np.flatnonzero(arrays.kept) if chosen is None else np.arange(len(chosen))
+    chosen = np.arange(len(places)) if chosen is None else chosen
+    first = np.unique(places // BLOCK, return_index=True)[1]
+    blocks = []
+    for rows in np.split(chosen, first[1:]):
+        full = np.append(rows, np.full(BLOCK - len(rows), rows[-1]))
+        block = fitted.predict(arrays.take(full))
+        blocks.append({part.name: getattr(block, part.name)[: len(rows)] for part in fields(block)})
+    return Prediction(**{name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
 
 def _quantile(q: float, p: np.ndarray, centre: np.ndarray, sd: np.ndarray) -> np.ndarray:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from proxycal.finding import Finding
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
-    from proxycal.methods.registry import Estimate
+    from proxycal.result import Estimate
 
 # Below this first-stage F, moments through the environment mislead (Staiger and Stock).
 WEAK_F = 10.0

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.effect.match import Controls, Whitening, match_effect
-from proxycal.effect.uncertainty import normal_interval
+from proxycal.effect.match import Controls, Whitening
 from proxycal.errors import TableError
-from proxycal.methods.registry import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proxycal.table.encode import Arrays
 
-K_MATCH = 5
 _CONTROLS = ("z", "mean_y", "weight", "rows", "position", "slope")
 
 
@@ -41,24 +38,6 @@ def outcome_of(arrays: Arrays) -> np.ndarray:
     if arrays.y is None:
         raise TableError("the outcome column is needed here: pass a table that has it")
     return arrays.y
-
-
-def match_likely(
-    y: np.ndarray,
-    z: np.ndarray,
-    p_biased: np.ndarray,
-    weights: np.ndarray,
-    cluster: np.ndarray | None,
-    level: float,
-) -> tuple[Controls | None, Estimate]:
-    """Rows more likely biased than not, matched with the others; no controls without two groups."""
-    biased = p_biased > 0.5
-    if min(biased.sum(), (~biased).sum()) < K_MATCH:
-        note = "nearly nobody, or nearly everybody, is more likely biased than not: no match"
-        return None, Estimate.missing("match", note)
-    made = match_effect(y, z, biased, K_MATCH, weights, cluster)
-    low, high = normal_interval(made.alpha, made.se, level)
-    return made.controls, Estimate("match", made.alpha, made.se, low, high, made.note)
 
 
 def hold_out(

@@ -1,111 +1,33 @@
-"""What every method hands back: the seam between the estimators and the model.
+"""The one table of methods: what the rest of the package knows of an estimator.
 
-A method is a module with one function `fit_*(arrays, settings)` that returns a frozen dataclass with the
-members of `FittedMethod`. The model asks nothing else of it.
+A method is a folder with a function `fit(arrays, settings)` that returns a frozen record with the members of
+`MethodFit`, and one entry of METHODS. Settings, command line, app, large tables and docs read the entry; its
+modules are imported on first use, so that listing methods loads nothing.
 """
 
 from __future__ import annotations
 
 import importlib
-import math
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from proxycal.errors import UnavailableError
+from proxycal.errors import SettingsError, UnavailableError
+from proxycal.extras import is_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     import numpy as np
 
-    from proxycal.finding import Finding
+    from proxycal.result import Details, Effects, Estimate, Finding, Prediction, Verdict
+    from proxycal.scale.fit import EncodedPieces
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
-VERDICTS = ("bias found", "no bias found", "not identified")
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One estimator's size of the bias, in the outcome's own units and in the stated direction.
-
-    alpha, se, low, high : NaN where the estimator has no answer; `note` then says why.
-
-    >>> Estimate("match", alpha=2.0, se=0.1, low=1.8, high=2.2).excludes_zero
-    True
-    """
-
-    name: str
-    alpha: float
-    se: float
-    low: float
-    high: float
-    note: str = ""
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether the interval lies above 0 (False where there is no interval)."""
-        return self.low > 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; a number that is not finite becomes None."""
-        values = asdict(self)
-        return {
-            key: None if isinstance(one, float) and not math.isfinite(one) else one
-            for key, one in values.items()
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Estimate:
-        """The reverse of `to_dict`."""
-        numbers = {key: _number(values[key]) for key in ("alpha", "se", "low", "high")}
-        return cls(name=str(values["name"]), note=str(values["note"]), **numbers)
-
-    @classmethod
-    def missing(cls, name: str, note: str) -> Estimate:
-        """An estimator without an answer, and the reason."""
-        return cls(name, math.nan, math.nan, math.nan, math.nan, note)
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A fitted method's answer for the rows of a table.
-
-    p_biased : P(A = 1 | data), shape (n,).
-    mu : E[y_obs | do(A = 0), E, Z], shape (n,).
-    shift : signed, what calibration takes off: y_cal = y_obs - shift, shape (n,).
-    y_cal, low, high : calibrated outcome and its pointwise interval, shape (n,).
-    z : content, shape (n, d). a : bias score, higher for the biased, shape (n,).
-    """
-
-    p_biased: np.ndarray
-    mu: np.ndarray
-    shift: np.ndarray
-    y_cal: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    z: np.ndarray
-    a: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """Local effects of rows, each against its nearest unbiased rows in content.
-
-    tau : signed difference y_obs - matched mean, shape (n,).
-    n_matched : how many rows it was compared with, shape (n,), whole numbers.
-    neighbours : positions of the matches among the fitted rows, shape (n, k); -1 where there are fewer.
-    distances : whitened distances to them, shape (n, k); NaN where there are fewer.
-    """
-
-    tau: np.ndarray
-    n_matched: np.ndarray
-    neighbours: np.ndarray
-    distances: np.ndarray
-
-
-class FittedMethod(Protocol):
-    """What the model asks of a finished fit. Implementations are frozen dataclasses."""
+class MethodFit(Protocol):
+    """What the package asks of a finished fit of a method. Implementations are frozen dataclasses."""
 
     @property
     def estimate(self) -> Estimate:
@@ -120,16 +42,16 @@ class FittedMethod(Protocol):
         """Mean of P(A = 1 | data) over the fitted rows."""
 
     @property
-    def verdict(self) -> str:
-        """One of VERDICTS."""
+    def verdict(self) -> Verdict:
+        """What may be said."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict and what else the reader should know."""
 
     @property
-    def history(self) -> dict[str, np.ndarray]:
-        """Named curves, one value per epoch or step; empty where nothing was iterated."""
+    def details(self) -> Details:
+        """What pages and questions may ask beyond the answer; Details() where there is nothing."""
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -138,47 +60,154 @@ class FittedMethod(Protocol):
         """Local effects for rows encoded like the fitted ones."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything needed to rebuild the fit exactly: plain JSON values, and arrays."""
+        """Everything needed to rebuild the fit exactly: values for `result.plain`, and arrays."""
 
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """The reverse of `state`."""
+        """The reverse of `state`, from what JSON keeps of its values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """Where a method lives; its module is imported on first use, since it may need torch."""
+    """One estimator, as the rest of the package knows it. Places are "module:name", imported on first use.
 
-    module: str
-    fit: str
-    fitted: str
+    Parameters
+    ----------
+    name, label, summary : str
+        Its name in `method=`, a few words for a list of choices, and one line for the docs.
+    home, record : str
+        Places of the function that fits arrays and of the record that it returns.
+    pieces : str, default ""
+        Place of the function that fits a table read in pieces; none if empty.
+    pieces_in_memory : bool, default False
+        Whether a large table goes in pieces even where it is in memory.
+    section : str, default ""
+        Place of the class of its own settings, a section of the settings file; none if empty.
+    effects : tuple of str, default ("constant",)
+        How alpha may vary: "constant", "linear", "by:".
+    libraries, needs : tuple of str and str, default () and ""
+        Packages that it needs beside the package's own, and the extra that installs them, such as "paper".
+    cost : (float, float)
+        Seconds that every run costs, and what a thousand rows of ten columns add.
+    allows : tuple of str, default ()
+        Topics of findings about a table that its models allow for, and so are not reported.
 
-    def fit_function(self) -> Callable[[Arrays, Settings], FittedMethod]:
-        """The function that makes a fit of arrays."""
-        function: Callable[[Arrays, Settings], FittedMethod]
-        function = getattr(importlib.import_module(self.module), self.fit)
-        return function
+    """
 
-    def fitted_class(self) -> type[FittedMethod]:
-        """The frozen class that it returns."""
-        made: type[FittedMethod] = getattr(importlib.import_module(self.module), self.fitted)
-        return made
+    name: str
+    label: str
+    summary: str
+    home: str
+    record: str
+    cost: tuple[float, float]
+    pieces: str = ""
+    pieces_in_memory: bool = False
+    section: str = ""
+    effects: tuple[str, ...] = ("constant",)
+    libraries: tuple[str, ...] = ()
+    needs: str = ""
+    allows: tuple[str, ...] = ()
+
+    def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:
+        """Fit arrays."""
+        self.require_installed()
+        self.require_effect(settings.effect)
+        fitted: MethodFit = self._load(self.home)(arrays, settings)
+        return fitted
+
+    def fit_in_pieces(self, table: EncodedPieces, settings: Settings) -> MethodFit:
+        """Fit a table that is read in pieces."""
+        self.require_installed()
+        self.require_effect(settings.effect)
+        fitted: MethodFit = self._load(self.pieces)(table, settings)
+        return fitted
+
+    def restore(self, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> MethodFit:
+        """The fit that `MethodFit.state` described."""
+        self.require_installed()
+        fitted: MethodFit = self._load(self.record).from_state(values, tensors)
+        return fitted
+
+    def section_class(self) -> Any:
+        """The class of its own settings."""
+        return self._load(self.section)
+
+    def why_not(self) -> str:
+        """What to install before this method can be used; empty where nothing is missing."""
+        missing = [package for package in self.libraries if not is_installed(package)]
+        return f"needs {missing[0]}: pip install 'proxycal[{self.needs}]'" if missing else ""
+
+    def require_installed(self) -> None:
+        """Refuse to go on without the packages that this method needs, before any work is done."""
+        if self.why_not():
+            raise UnavailableError(f"method='{self.name}' {self.why_not()}, or use method='exact'")
+
+    def require_effect(self, effect: str) -> None:
+        """Refuse a way of varying that this method does not have."""
+        kind = "by:" if effect.startswith("by:") else effect
+        if kind not in self.effects:
+            others = [f"method='{m.name}'" for m in METHODS.values() if kind in m.effects]
+            allowed = " or ".join(f"effect='{name}'" for name in self.effects)
+            raise UnavailableError(
+                f"effect='{effect}' is not available with method='{self.name}': use {allowed}"
+                + (f", or {' or '.join(others)}" if others else "")
+            )
+
+    def _load(self, place: str) -> Any:
+        module, _, name = place.partition(":")
+        return getattr(importlib.import_module(module), name)
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+METHODS: dict[str, Method] = {}
 
 
-METHODS = {
-    "exact": Method("proxycal.methods.exact.fit", "fit_exact_method", "ExactFit"),
-    "paper": Method("proxycal.methods.paper.fit", "fit_paper", "PaperFit"),
-    "moments": Method("proxycal.methods.moments.fit", "fit_moments_method", "MomentsMethod"),
-}
+@contextmanager
+def register(method: Method) -> Iterator[Method]:
+    """A further method, for as long as the block lasts.
+
+    A package that brings a method of its own enters it once: `register(method).__enter__()`.
+    """
+    if method.name in METHODS:
+        raise SettingsError(f"there is a method '{method.name}' already: choose another name")
+    METHODS[method.name] = method
+    try:
+        yield method
+    finally:
+        del METHODS[method.name]
 
 
-def method_named(name: str) -> Method:
-    """Where a method lives; it is loaded only when it is used."""
-    if name not in METHODS:
-        known = " or ".join(f"method='{one}'" for one in METHODS)
-        raise UnavailableError(f"method='{name}' is not available yet: use {known}")
-    return METHODS[name]
+_OURS = (
+    Method(
+        name="exact",
+        label="exact (nearly always)",
+        summary="mixtures with and without a bias are compared, and the bias is averaged over exactly",
+        home="proxycal.methods.exact.fit:fit_exact_method",
+        record="proxycal.methods.exact.record:ExactFit",
+        pieces="proxycal.methods.exact.in_pieces:fit_pieces",
+        pieces_in_memory=True,
+        effects=("constant", "linear", "by:"),
+        cost=(5.0, 0.12),
+        allows=("atom",),
+    ),
+    Method(
+        name="moments",
+        label="moments (a cross-check)",
+        summary="three moments of what the proxies leave of the outcome; no shape is assumed",
+        home="proxycal.methods.moments.fit:fit_moments_method",
+        record="proxycal.methods.moments.fit:MomentsMethod",
+        cost=(4.5, 0.05),
+    ),
+    Method(
+        name="paper",
+        label="paper (two neural networks)",
+        summary="the method of the paper: a network for content, one for the bias score, then matching",
+        home="proxycal.methods.paper.fit:fit_paper",
+        record="proxycal.methods.paper.fit:PaperFit",
+        pieces="proxycal.methods.paper.in_pieces:fit_pieces",
+        section="proxycal.methods.paper.settings:PaperSettings",
+        libraries=("torch",),
+        needs="paper",
+        cost=(9.0, 2.6),
+    ),
+)
+METHODS.update({method.name: method for method in _OURS})

@@ -57,20 +57,16 @@ def fit_exact(
     max_j: int = MAX_J,
     race_rows: int = RACE_ROWS,
     seed: int = 0,
-    features: str | None = None,
 ) -> ExactBias:
-    """Race, polish and compare; `data.y` is already turned so that the bias is upward.
-
-    features: content features to use beside linear ones; None to let the data choose.
-    """
+    """Race, polish and compare; `data.y` is already turned so that the bias is upward."""
     order = canonical_order(data)
     data = data.take(order)
     n = len(data.y)
     index = _sample(n, race_rows, seed)
-    runners, floor = _run_race(data, index, effect, max_j, features)
+    runners, floor = _run_race(data, index, effect, max_j)
     if n > SECOND_LOOK * race_rows and not runners[0].entrant.shape.claims_bias:
         index = _sample(n, SECOND_LOOK * race_rows, seed)
-        runners, floor = _run_race(data, index, effect, max_j, features)
+        runners, floor = _run_race(data, index, effect, max_j)
     bias, null = _final(runners, data, floor, whole=len(index) == n)
     gain = null.bic - bias.bic
     if gain > 0.0:
@@ -88,9 +84,7 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
     return np.arange(n) if n <= rows else np.sort(np.random.default_rng(seed).permutation(n)[:rows])
 
 
-def _run_race(
-    data: Data, index: NDArray[np.intp], effect: str, max_j: int, features: str | None
-) -> tuple[list[Runner], float]:
+def _run_race(data: Data, index: NDArray[np.intp], effect: str, max_j: int) -> tuple[list[Runner], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
     Also the width floor: a part of the sd that one component with a bias needs.
@@ -103,9 +97,8 @@ def _run_race(
     scouts = one_component(True, linear.rows(bias_sample), proxies)
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
-    chosen = [features] if features else _choose_features(made, scout, null_side, bias_side, data)
     runners = []
-    for name in chosen:
+    for name in _choose_features(made, scout, null_side, bias_side, data):
         frame = made[name][0]
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
@@ -140,7 +133,7 @@ def _choose_features(
     outcomes = np.stack(
         [frame.rows(null_side.of(data, index)).y, linear.y - seen.p_biased[0] * seen.shift[0]]
     )
-    features = {name: X for name, (_, X) in made.items() if name != "z_hat"}
+    features = {name: X for name, (_, X) in made.items()}
     chosen, gain = choose_features(features, outcomes, linear.weights)
     if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
         return [chosen]

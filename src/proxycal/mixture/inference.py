@@ -60,8 +60,29 @@ def conclude(
         floor=floor,
         offset=bias.side.offset,
         n_race=n_race,
+        sizes=_sizes(bias, runners),
+        by_level_gain=_by_level_gain(runners),
         runners=runners,
     )
+
+
+def _sizes(bias: Runner, runners: tuple[Runner, ...]) -> tuple[tuple[float, float], ...]:
+    """(BIC, alpha) of the models with a bias of one size; none where the best one has a size that varies."""
+    if bias.frame.effect != "constant":
+        return ()
+    return tuple(
+        (runner.bic, abs(float(runner.entrant.params.a[0, 0])) * runner.frame.scale)
+        for runner in runners
+        if runner.entrant.shape.claims_bias and runner.frame.effect == "constant"
+    )
+
+
+def _by_level_gain(runners: tuple[Runner, ...]) -> float:
+    """BIC gain of a size by level over one size for all; NaN where only one of them was tried."""
+    claims = [runner for runner in runners if runner.entrant.shape.claims_bias]
+    by_level = [runner.bic for runner in claims if runner.frame.effect.startswith("by:")]
+    constant = [runner.bic for runner in claims if runner.frame.effect == "constant"]
+    return min(constant) - min(by_level) if by_level and constant else np.nan
 
 
 def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:

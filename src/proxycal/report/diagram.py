@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proxycal.report.style import short
 
 if TYPE_CHECKING:
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 WIDTH = 460
 _LINE, _HEAD, _FOOT, _GAP = 18, 40, 12, 56
@@ -69,17 +69,20 @@ class Diagram:
     alt: str
 
 
-def diagram(data: ReportData) -> Diagram:
+def diagram(fit: Fit) -> Diagram:
     """Environment above, the two hidden things below it, what was measured at the bottom."""
-    names = tuple(column.name for column in data.environment)
+    roles = fit.roles
+    names = tuple(roles.environment)
     top = _box("seen", WIDTH // 2, 2, 330, "Environment", "may drive both", _some(names, _WIDE))
     y = top.bottom + _GAP
     content = _box("hidden", _LEFT, y, 210, "Content", "hidden: what is really so")
     bias = _box("bias", _RIGHT, y, 210, "Reporting bias", "hidden: some rows have it")
     y = content.bottom + _GAP + 8
-    proxies = _box("seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(data.proxies, _NARROW))
-    outcome = _box("seen", _RIGHT, y, 210, "Outcome", "as reported", _some((data.outcome,), _NARROW))
-    sign = "+" if data.direction == "over" else "−"
+    proxies = _box(
+        "seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(tuple(roles.proxies), _NARROW)
+    )
+    outcome = _box("seen", _RIGHT, y, 210, "Outcome", "as reported", _some((roles.outcome,), _NARROW))
+    sign = "+" if fit.settings.direction == "over" else "−"
     return Diagram(
         boxes=(top, content, bias, proxies, outcome),
         arrows=(
@@ -94,8 +97,8 @@ def diagram(data: ReportData) -> Diagram:
         shift_at=(_RIGHT + 12, (bias.bottom + outcome.y) // 2 + 4),
         alt=(
             f"Causal picture. The environment ({', '.join(names) or 'none'}) may drive hidden content and "
-            f"a hidden reporting bias. The content drives the proxies ({', '.join(data.proxies)}) and "
-            f"{data.outcome}. The bias shifts {data.outcome} only: no arrow leads from it to the proxies."
+            f"a hidden reporting bias. The content drives the proxies ({', '.join(roles.proxies)}) and "
+            f"{roles.outcome}. The bias shifts {roles.outcome} only: no arrow leads from it to the proxies."
         ),
     )
 

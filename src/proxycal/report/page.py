@@ -15,11 +15,23 @@ from markupsafe import Markup
 
 from proxycal.report import plots, style
 from proxycal.report.diagram import WIDTH, diagram
-from proxycal.report.pictures import ASKS, pictures_of
-from proxycal.report.summary import between, cite, gate_label, number, percent, reproduce, sentence, shares
+from proxycal.report.pictures import pictures_of
+from proxycal.report.summary import (
+    between,
+    cite,
+    gate_label,
+    number,
+    options,
+    percent,
+    refutations,
+    reproduce,
+    sentence,
+    shares,
+    sources,
+)
 
 if TYPE_CHECKING:
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 # Colours of the figures become the page's own variables, so that one figure serves light, dark and print.
 _THEME = {
@@ -31,24 +43,36 @@ _THEME = {
 }
 
 
-def render(data: ReportData) -> str:
+def render(fit: Fit) -> str:
     """The whole page as text; write it to one .html file."""
     return _template().render(
-        data=data,
-        sentence=sentence(data),
+        fit=fit,
+        sentence=sentence(fit),
         between=between,
-        calibrates=data.verdict == "bias found",
-        open_findings=[finding for finding in data.findings if not finding.ok],
-        diagram=diagram(data),
+        calibrates=fit.verdict == "bias found",
+        open_findings=[finding for finding in fit.findings if not finding.ok],
+        diagram=diagram(fit),
         width=WIDTH,
-        pictures={picture.kind: picture for picture in pictures_of(data)},
-        shares=shares(data),
+        pictures={picture.kind: picture for picture in pictures_of(fit)},
+        shares=shares(fit),
         svg=svg,
-        asks=ASKS,
         gate_label=gate_label,
-        command=reproduce(data),
-        cite=cite(data),
+        command=reproduce(fit),
+        cite=cite(fit),
+        sources=sources(fit),
+        options=options(fit),
+        refutations=refutations(fit),
+        power=fit.questions.get("power"),
     )
+
+
+def page_bytes(fit: Fit, pdf: bool = False) -> bytes:
+    """The page as the bytes of a file."""
+    if not pdf:
+        return render(fit).encode()
+    from proxycal.report.pdf import print_pdf
+
+    return print_pdf(fit)
 
 
 @cache
@@ -64,9 +88,9 @@ def _template() -> jinja2.Template:
     return environment.get_template("report.html")
 
 
-def svg(kind: str, data: ReportData) -> Markup:
+def svg(kind: str, fit: Fit) -> Markup:
     """One picture as inline SVG in the page's colours, the same bytes for the same data."""
-    axes = plots.draw(kind, data)
+    axes = plots.draw(kind, fit)
     buffer = io.StringIO()
     # Text stays text: sharper, searchable, and set in the reader's own font, which also has the glyphs of
     # alphabets that the bundled font lacks.

@@ -19,10 +19,10 @@ from matplotlib.figure import Figure
 from proxycal.report.page import render
 from proxycal.report.pictures import pictures_of
 from proxycal.report.style import INK
-from proxycal.report.summary import between, number, reproduce, sentence
+from proxycal.report.summary import between, number, refutations, reproduce, sentence
 
 if TYPE_CHECKING:
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Seconds: a browser that hangs must not hang the report.
@@ -31,11 +31,11 @@ _A4 = (8.27, 11.69)
 _LINES = 62
 
 
-def print_pdf(data: ReportData) -> bytes:
+def print_pdf(fit: Fit) -> bytes:
     """The whole report as a PDF."""
     browser = next((path for path in map(shutil.which, BROWSERS) if path is not None), None)
-    printed = None if browser is None else _printed(render(data), browser)
-    return drawn(data) if printed is None else printed
+    printed = None if browser is None else _printed(render(fit), browser)
+    return drawn(fit) if printed is None else printed
 
 
 def _printed(page: str, browser: str) -> bytes | None:
@@ -58,7 +58,7 @@ def _printed(page: str, browser: str) -> bytes | None:
             return None
 
 
-def drawn(data: ReportData) -> bytes:
+def drawn(fit: Fit) -> bytes:
     """The answer, the estimators and the findings as text, then the pictures, two to a page.
 
     The same bytes for the same data.
@@ -67,43 +67,43 @@ def drawn(data: ReportData) -> bytes:
     with warnings.catch_warnings(), PdfPages(buffer, metadata={"CreationDate": None}) as pages:
         # Alphabets that the bundled font lacks: the HTML page has them all.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        lines = _text(data)
+        lines = _text(fit)
         for start in range(0, len(lines), _LINES):
             sheet = Figure(figsize=_A4)
             text = "\n".join(lines[start : start + _LINES]).replace("$", r"\$")
             sheet.text(0.08, 0.95, text, va="top", fontsize=9, linespacing=1.35, color=INK)
             pages.savefig(sheet)
-        pictures = pictures_of(data)
+        pictures = pictures_of(fit)
         for start in range(0, len(pictures), 2):
             sheet = Figure(figsize=_A4, layout="constrained")
             halves = np.atleast_1d(np.asarray(sheet.subfigures(2, 1), dtype=object))
             for part, picture in zip(halves, pictures[start : start + 2], strict=False):
                 part.suptitle(picture.title, fontsize=12, color=INK)
-                picture.draw(data, part.add_subplot())
+                picture.draw(fit, part.add_subplot())
             pages.savefig(sheet)
     return buffer.getvalue()
 
 
-def _text(data: ReportData) -> list[str]:
-    lines = [data.verdict.upper(), "", *_wrapped(sentence(data)), "", "Estimators"]
-    for row in data.estimates:
+def _text(fit: Fit) -> list[str]:
+    lines = [fit.verdict.upper(), "", *_wrapped(sentence(fit)), "", "Estimators"]
+    for row in fit.estimates:
         note = f"  ({row.note})" if row.note else ""
-        size = f"{number(row.alpha)}, {data.level * 100:g}% interval {between(row.low, row.high)}"
+        size = f"{number(row.alpha)}, {fit.settings.level * 100:g}% interval {between(row.low, row.high)}"
         lines += _wrapped(f"  {row.name}: {size}{note}")
     lines += ["", "Findings"]
-    for finding in data.findings:
+    for finding in fit.findings:
         mark = "ok" if finding.ok else "TO DO"
         lines += _wrapped(f"  [{mark}] {finding.question} {finding.statistic}. {finding.reading}")
         if not finding.ok and finding.remedy:
             lines += _wrapped(f"      What to do: {finding.remedy}")
-    if data.refutations or data.power is not None:
+    if fit.questions:
         lines += ["", "Attempts to break it"]
-    for one in data.refutations:
+    for one in refutations(fit):
         state = "survived" if one.ok else "REFUTED"
         lines += _wrapped(f"  {one.kind}: {state}. {one.reading} ({one.statistic})")
-    if data.power is not None:
-        lines += _wrapped(f"  power: {data.power.reading}")
-    return [*lines, "", "The command that makes it again", *_wrapped(f"  {reproduce(data)}")]
+    if "power" in fit.questions:
+        lines += _wrapped(f"  power: {fit.questions['power'].reading}")
+    return [*lines, "", "The command that makes it again", *_wrapped(f"  {reproduce(fit)}")]
 
 
 def _wrapped(text: str) -> list[str]:

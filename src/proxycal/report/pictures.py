@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proxycal.questions import power_picture
 from proxycal.report import plots
 from proxycal.report.summary import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from proxycal.report.data import ReportData
-
-# What each refutation asks, for readers who will not look it up.
-ASKS = {
-    "null": "Does the method claim a bias in tables drawn without one?",
-    "placebo": "Does the claim fall when the proxies are made to say nothing?",
-    "drop-proxy": "Does the answer hang on one proxy?",
-    "leak": "How much of the bias would a proxy have to carry to undo the answer?",
-    "seed": "Do other seeds and parts of the rows give the same answer?",
-}
+    from proxycal.result import Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +24,19 @@ class Picture:
     alt: str
     caption: str
 
-    def draw(self, data: ReportData, ax: Axes | None = None) -> Axes:
+    def draw(self, fit: Fit, ax: Axes | None = None) -> Axes:
         """The figure itself."""
-        return plots.draw(self.kind, data, ax)
+        return plots.draw(self.kind, fit, ax)
 
 
-def pictures_of(data: ReportData) -> list[Picture]:
+def pictures_of(fit: Fit) -> list[Picture]:
     """The figures that this result has, in the order of the page."""
-    y = data.outcome
-    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in data.estimates)
-    level = f"{data.level * 100:g}%"
+    y = fit.roles.outcome
+    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
+    level = f"{fit.settings.level * 100:g}%"
+    details = fit.method_fit.details
     curve = (
-        "" if data.mixture is None else " The line is the fitted mixture; the dashed one its unbiased part."
+        "" if details.curve is None else " The line is the fitted mixture; the dashed one its unbiased part."
     )
     some = f" Shown: the {plots.MAX_COLUMNS} columns in which it moves most; the table has all."
     found = [
@@ -78,7 +71,7 @@ def pictures_of(data: ReportData) -> list[Picture]:
             "Share of biased rows",
             f"Share of biased {y} reports by groups of the environment columns; the table has the numbers.",
             f"Mean probability of bias by level or quartile, with pointwise {level} intervals "
-            f"that take the fit as given.{some if len(data.environment) > plots.MAX_COLUMNS else ''}",
+            f"that take the fit as given.{some if len(fit.rows.environment) > plots.MAX_COLUMNS else ''}",
         ),
         Picture(
             "gate",
@@ -88,17 +81,16 @@ def pictures_of(data: ReportData) -> list[Picture]:
         ),
         Picture(
             "power",
-            "What size of bias these rows could show",
-            "Chance of the verdict bias found by the size of an injected bias; the table has the numbers.",
-            "Known biases were put into these rows and fitted. The left point is no bias at all: how often a "
-            "bias is claimed that is not there.",
+            power_picture.TITLE,
+            power_picture.ALT,
+            power_picture.CAPTION,
         ),
     ]
     # Without a calibration its picture is the dotted line and nothing else.
     absent = {
-        "calibrated": data.verdict != "bias found",
-        "gate": not data.gate,
-        "power": data.power is None,
-        "who": not data.environment,
+        "calibrated": fit.verdict != "bias found",
+        "gate": not details.gate,
+        "power": "power" not in fit.questions,
+        "who": not fit.rows.environment,
     }
     return [picture for picture in found if not absent.get(picture.kind, False)]

@@ -1,8 +1,8 @@
-"""The pictures: each a function (data, ax=None) -> ax, in its own figure, touching no global state."""
+"""The pictures: each a function (fit, ax=None) -> ax, in its own figure, touching no global state."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -10,7 +10,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from proxycal.errors import SettingsError
-from proxycal.questions.power_picture import power_curve
 from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, legend, plain, short, styled
 from proxycal.report.summary import ShareRow, gate_label, number, percent, shares, spread
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from proxycal.report.data import ReportData
+    from proxycal.result import Fit
 
 BY_PROBABILITY = LinearSegmentedColormap.from_list("p_biased", [UNBIASED, "#a3a3a3", BIASED])
 
@@ -29,16 +28,16 @@ MAX_POINTS = 3000
 MAX_COLUMNS = 6
 
 
-def residual(data: ReportData, ax: Axes | None = None) -> Axes:
+def residual(fit: Fit, ax: Axes | None = None) -> Axes:
     """Outcome minus content, each row split into its biased and its unbiased part by p_biased."""
     ax = styled(ax, height=3.3)
-    gap = data.y_obs - data.mu
+    gap = fit.rows.y_obs - fit.rows.predicted.mu
     # The outermost rows would squeeze everything else into a few bars; they count in the first and the last.
     low, high = np.quantile(gap, [0.001, 0.999])
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     bins = np.linspace(low, high, int(np.clip(np.sqrt(len(gap)), 15, 60)) + 1)
     inside = np.clip(gap, low, high)
-    p, weights = data.p_biased, data.weights
+    p, weights = fit.rows.predicted.p_biased, fit.rows.weights
     ax.hist(
         [inside, inside],
         bins=list(bins),
@@ -48,12 +47,12 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
         label=["as unbiased", "as biased"],
     )
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
-    sign = 1.0 if data.direction == "over" else -1.0
-    if np.isfinite(data.estimate.alpha):
-        ax.axvline(sign * data.estimate.alpha, color=INK, linewidth=1.0, linestyle="--")
+    shift = fit.settings.sign * fit.estimate.alpha
+    if np.isfinite(shift):
+        ax.axvline(shift, color=INK, linewidth=1.0, linestyle="--")
         ax.annotate(
-            plain(f"estimated bias {number(sign * data.estimate.alpha)}"),
-            xy=(sign * data.estimate.alpha, 1.0),
+            plain(f"estimated bias {number(shift)}"),
+            xy=(shift, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 3),
             textcoords="offset points",
@@ -63,49 +62,52 @@ def residual(data: ReportData, ax: Axes | None = None) -> Axes:
         )
     label(
         ax,
-        f"{short(data.outcome)} minus what its content predicts (mu)",
+        f"{short(fit.roles.outcome)} minus what its content predicts (mu)",
         "rows" if bool(np.all(weights == 1.0)) else "weight",
     )
-    _fitted_curve(ax, data, bins)
+    _fitted_curve(ax, fit, bins)
     legend(ax)
     return ax
 
 
-def _fitted_curve(ax: Axes, data: ReportData, bins: np.ndarray) -> None:
+def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray) -> None:
     """What the fitted mixture expects in a bar centred on each place: all rows, and those without a bias."""
-    if data.mixture is None:
+    curve = fit.method_fit.details.curve
+    if curve is None:
         return
-    at, total = data.mixture.at, float(data.weights.sum())
+    at, total = curve.at, float(fit.rows.weights.sum())
     half = (bins[1] - bins[0]) / 2.0
     x = np.linspace(bins[0] + half, bins[-1] - half, 300)
 
     def expected(below: np.ndarray) -> np.ndarray:
         return total * (np.interp(x + half, at, below) - np.interp(x - half, at, below))
 
-    unbiased = expected(data.mixture.unbiased)
-    ax.plot(x, unbiased + expected(data.mixture.biased), color=INK, linewidth=1.6, label="fitted mixture")
+    unbiased = expected(curve.unbiased)
+    ax.plot(x, unbiased + expected(curve.biased), color=INK, linewidth=1.6, label="fitted mixture")
     ax.plot(x, unbiased, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="its unbiased part")
 
 
-def content(data: ReportData, ax: Axes | None = None) -> Axes:
+def content(fit: Fit, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
     ax = styled(ax, height=3.6)
-    _cloud(ax, data, data.mu, data.y_obs)
-    label(ax, f"content prediction of {short(data.outcome)} (mu)", f"{short(data.outcome)}, reported")
+    _cloud(ax, fit, fit.rows.predicted.mu, fit.rows.y_obs)
+    label(
+        ax, f"content prediction of {short(fit.roles.outcome)} (mu)", f"{short(fit.roles.outcome)}, reported"
+    )
     return ax
 
 
-def calibrated(data: ReportData, ax: Axes | None = None) -> Axes:
+def calibrated(fit: Fit, ax: Axes | None = None) -> Axes:
     """Calibrated outcome against the reported one; on the dotted line nothing was changed."""
     ax = styled(ax, height=3.6)
-    _cloud(ax, data, data.y_obs, data.y_cal)
-    label(ax, f"{short(data.outcome)}, reported", f"{short(data.outcome)}, calibrated")
+    _cloud(ax, fit, fit.rows.y_obs, fit.rows.predicted.y_cal)
+    label(ax, f"{short(fit.roles.outcome)}, reported", f"{short(fit.roles.outcome)}, calibrated")
     return ax
 
 
-def who(data: ReportData, ax: Axes | None = None) -> Axes:
+def who(fit: Fit, ax: Axes | None = None) -> Axes:
     """Share of biased rows by the groups of each environment column, with pointwise intervals."""
-    rows = _widest(shares(data))
+    rows = _widest(shares(fit))
     ax = styled(ax, height=0.9 + 0.24 * (len(rows) + len({row.column for row in rows})))
     ticks: list[float] = []
     labels: list[str] = []
@@ -132,10 +134,10 @@ def who(data: ReportData, ax: Axes | None = None) -> Axes:
         ticks.append(y)
         labels.append(plain(f"{short(row.group)}  (n = {row.n:,})"))
         y += 1.0
-    ax.axvline(data.share_biased, color=INK, linewidth=1.0, linestyle=":")
+    ax.axvline(fit.share_biased, color=INK, linewidth=1.0, linestyle=":")
     ax.annotate(
-        f"all rows {percent(data.share_biased)}",
-        xy=(data.share_biased, 1.0),
+        f"all rows {percent(fit.share_biased)}",
+        xy=(fit.share_biased, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
         textcoords="offset points",
@@ -152,12 +154,12 @@ def who(data: ReportData, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
+def estimates(fit: Fit, ax: Axes | None = None) -> Axes:
     """The estimators side by side: the evidence is that they agree while each could fail in its own way."""
-    ax = styled(ax, height=0.9 + 0.38 * len(data.estimates))
+    ax = styled(ax, height=0.9 + 0.38 * len(fit.estimates))
     names = []
-    for y, row in enumerate(data.estimates):
-        main = row.name == data.estimate.name
+    for y, row in enumerate(fit.estimates):
+        main = row.name == fit.estimate.name
         colour = BIASED if main else MUTED
         names.append(plain(row.name))
         if not np.isfinite(row.alpha):
@@ -170,17 +172,18 @@ def estimates(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    label(ax, f"size of the bias in {short(data.outcome)} ({data.level * 100:g}% intervals)", "")
+    label(ax, f"size of the bias in {short(fit.roles.outcome)} ({fit.settings.level * 100:g}% intervals)", "")
     ax.grid(axis="y", visible=False)
     return ax
 
 
-def gate(data: ReportData, ax: Axes | None = None) -> Axes:
+def gate(fit: Fit, ax: Axes | None = None) -> Axes:
     """What multiplies the odds of being biased, by environment column, with pointwise intervals."""
-    if not data.gate:
-        raise SettingsError(f"method='{data.method}' has no gate to plot: fit with method='exact'")
-    ax = styled(ax, height=1.0 + 0.27 * len(data.gate))
-    for y, row in enumerate(data.gate):
+    terms = fit.method_fit.details.gate
+    if not terms:
+        raise SettingsError(f"method='{fit.settings.method}' has no gate to plot: fit with method='exact'")
+    ax = styled(ax, height=1.0 + 0.27 * len(terms))
+    for y, row in enumerate(terms):
         sure = row.low > 1.0 or row.high < 1.0
         colour = BIASED if sure else MUTED
         if np.isfinite(row.low) and np.isfinite(row.high):
@@ -192,19 +195,19 @@ def gate(data: ReportData, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_yticks(range(len(data.gate)), [plain(short(gate_label(row), 34)) for row in data.gate])
-    ax.set_ylim(len(data.gate) - 0.4, -0.6)
-    label(ax, f"odds of being biased, times ({data.level * 100:g}%)", "")
+    ax.set_yticks(range(len(terms)), [plain(short(gate_label(row), 34)) for row in terms])
+    ax.set_ylim(len(terms) - 0.4, -0.6)
+    label(ax, f"odds of being biased, times ({fit.settings.level * 100:g}%)", "")
     ax.grid(axis="y", visible=False)
     return ax
 
 
-def power(data: ReportData, ax: Axes | None = None) -> Axes:
+def power(fit: Fit, ax: Axes | None = None) -> Axes:
     """The chance of finding a bias, by its size, where that was asked."""
-    if data.power is None:
+    asked: Any = fit.questions.get("power")
+    if asked is None:
         raise SettingsError("the power was not asked of this fit: call power() or `proxycal power RUN` first")
-    one = data.power
-    return power_curve(one.alphas, one.chance, one.low, one.high, one.detectable, ax)
+    return asked.plot(ax)
 
 
 KINDS: dict[str, Callable[..., Axes]] = {
@@ -218,17 +221,17 @@ KINDS: dict[str, Callable[..., Axes]] = {
 }
 
 
-def draw(kind: str, data: ReportData, ax: Axes | None = None) -> Axes:
+def draw(kind: str, fit: Fit, ax: Axes | None = None) -> Axes:
     """Draw one picture by its name; a wrong name lists the right ones."""
     if kind not in KINDS:
         raise SettingsError(f"there is no plot {kind!r}; choose one of: {', '.join(KINDS)}")
-    return KINDS[kind](data, ax)
+    return KINDS[kind](fit, ax)
 
 
-def _cloud(ax: Axes, data: ReportData, x: np.ndarray, y: np.ndarray) -> None:
-    keep = np.linspace(0, data.n - 1, min(data.n, MAX_POINTS)).astype(int)
+def _cloud(ax: Axes, fit: Fit, x: np.ndarray, y: np.ndarray) -> None:
+    keep = np.linspace(0, len(fit.rows.y_obs) - 1, min(len(fit.rows.y_obs), MAX_POINTS)).astype(int)
     scale = ScalarMappable(Normalize(0.0, 1.0), BY_PROBABILITY)
-    colours = scale.to_rgba(data.p_biased[keep])
+    colours = scale.to_rgba(fit.rows.predicted.p_biased[keep])
     ax.scatter(x[keep], y[keep], c=colours, s=12, alpha=0.75, linewidths=0, rasterized=True)
     both = np.concatenate([x[keep], y[keep]])
     ends = [float(np.min(both)), float(np.max(both))]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
-from proxycal.report.shell import listed, shell
+from proxycal.report.shell import role_options, shell
 
 if TYPE_CHECKING:
-    from proxycal.report.data import EnvironmentColumn, GateRow, ReportData
+    from proxycal.questions.answers import Refutation
+    from proxycal.result import EnvironmentColumn, Fit, GateTerm
 
 # More levels than this are hard to read in one column of a page: the rarest are shown together.
 MAX_LEVELS = 8
@@ -70,13 +72,13 @@ def interval_text(low: float, high: float, level: float) -> str:
     return f"{level * 100:g}% interval {between(low, high)}"
 
 
-def sentence(data: ReportData) -> str:
+def sentence(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
-    y, way, main = data.outcome, f"{data.direction}-reported", data.estimate
-    size = f"{number(main.alpha)} ({interval_text(main.low, main.high, data.level)})"
-    if data.verdict == "bias found":
-        return f"{y} is {way} by about {size} in {percent(data.share_biased)} of the rows."
-    if data.verdict == "no bias found":
+    y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
+    size = f"{number(main.alpha)} ({interval_text(main.low, main.high, fit.settings.level)})"
+    if fit.verdict == "bias found":
+        return f"{y} is {way} by about {size} in {percent(fit.share_biased)} of the rows."
+    if fit.verdict == "no bias found":
         return f"No sign that {y} is {way} was found; {y} is left as reported."
     return (
         f"These data do not tell whether {y} is {way}: the estimate of {size} is not to be relied on, "
@@ -96,15 +98,16 @@ class ShareRow:
     high: float
 
 
-def shares(data: ReportData) -> tuple[ShareRow, ...]:
+def shares(fit: Fit) -> tuple[ShareRow, ...]:
     """Share biased by the levels of each categorical column and the quartiles of each numeric one.
 
     The interval is that of a weighted mean of p_biased over rows; it is pointwise and takes the fit as given.
     """
     rows: list[ShareRow] = []
-    for column in data.environment:
+    for column in fit.rows.environment:
         for group, inside in _groups(column):
-            rows.append(_share(column.name, group, data.p_biased[inside], data.weights[inside], data.level))
+            p, weights = fit.rows.predicted.p_biased[inside], fit.rows.weights[inside]
+            rows.append(_share(column.name, group, p, weights, fit.settings.level))
     return tuple(rows)
 
 
@@ -152,11 +155,11 @@ def _level_groups(codes: np.ndarray, levels: tuple[str, ...]) -> list[tuple[str,
     return [*groups, (f"{len(present) - len(kept)} other levels", rest)]
 
 
-def gate_label(row: GateRow) -> str:
+def gate_label(row: GateTerm) -> str:
     """What changes: one standard deviation of a number, or one level in place of another.
 
-    >>> from proxycal.report.data import GateRow
-    >>> gate_label(GateRow("hazard", "flood", "drought", 2.0, 1.5, 2.5))
+    >>> from proxycal.result import GateTerm
+    >>> gate_label(GateTerm("hazard", "flood", "drought", 2.0, 1.5, 2.5))
     'hazard: flood, not drought'
     """
     if row.level is None:
@@ -164,25 +167,68 @@ def gate_label(row: GateRow) -> str:
     return f"{row.column}: {row.level}" + (f", not {row.reference}" if row.reference else "")
 
 
-def cite(data: ReportData) -> str:
-    """What to write about this run in a paper or a memo."""
-    version = data.versions.get("proxycal", "")
+def sources(fit: Fit) -> dict[str, str]:
+    """The columns of the further roles that were set, by role."""
+    columns = {field.name: getattr(fit.roles, field.name) for field in fields(fit.roles)}
+    return {role: name for role, name in columns.items() if isinstance(name, str) and role != "outcome"}
+
+
+def options(fit: Fit) -> dict[str, str]:
+    """What the run was asked beside its roles, as option -> value."""
+    asked = {"effect": fit.settings.effect, "missing": fit.settings.missing}
+    own = fit.settings.sections.get(fit.settings.method)
+    named = {} if own is None else asdict(own)
+    return asked | {f"{fit.settings.method}.{name}": str(value) for name, value in named.items()}
+
+
+def refutations(fit: Fit) -> list[Refutation]:
+    """The attempts to break the fit so far."""
+    return [answer for name, answer in fit.questions.items() if name != "power"]  # type: ignore[misc]
+
+
+def notebook(fit: Fit) -> str:
+    """The result as a notebook shows it: verdict, estimators, and the findings that ask for something."""
+    rows = "".join(
+        f"<tr><th>{html.escape(row.name)}</th><td>{number(row.alpha)}</td><td>{number(row.se)}</td>"
+        f"<td>{between(row.low, row.high)}</td><td>{html.escape(row.note)}</td></tr>"
+        for row in fit.estimates
+    )
+    failed = "".join(
+        f"<li>{html.escape(f'{finding.question} {finding.reading} {finding.remedy}')}</li>"
+        for finding in fit.findings
+        if not finding.ok
+    )
+    heads = "".join(
+        f"<th>{head}</th>"
+        for head in ("estimator", "alpha", "se", f"{fit.settings.level * 100:g}% interval", "note")
+    )
     return (
-        f"{sentence(data)} (proxycal {version}, method {data.method}, direction {data.direction}, "
-        f"{data.n_fitted:,} rows, seed {data.random_state}.)"
+        f"<div><p><b>{html.escape(fit.verdict)}</b> ({fit.n:,} rows): {html.escape(sentence(fit))}</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        + (f"<ul>{failed}</ul>" if failed else "")
+        + "</div>"
     )
 
 
-def reproduce(data: ReportData) -> str:
+def cite(fit: Fit) -> str:
+    """What to write about this run in a paper or a memo."""
+    version, asked = fit.versions.get("proxycal", ""), fit.settings
+    return (
+        f"{sentence(fit)} (proxycal {version}, method {asked.method}, direction {asked.direction}, "
+        f"{fit.n:,} rows, seed {asked.random_state}.)"
+    )
+
+
+def reproduce(fit: Fit) -> str:
     """The command that makes this run again from the same table."""
-    parts = ["proxycal", "fit", "TABLE", "--outcome", data.outcome]
-    parts += ["--proxies", listed(data.proxies)]
-    parts += ["--environment", listed([column.name for column in data.environment])]
-    for role, name in data.sources.items():
-        parts += [f"--{role}", name]
-    parts += ["--direction", data.direction, "--method", data.method, "--level", f"{data.level:g}"]
-    for option in ("effect", "missing"):
-        if option in data.settings:
-            parts += [f"--{option}", data.settings[option]]
-    parts += ["--seed", str(data.random_state), "--out", "RUN"]
-    return shell(*parts)
+    asked = fit.settings
+    options = role_options(fit.roles) | {
+        "--direction": asked.direction,
+        "--method": asked.method,
+        "--level": f"{asked.level:g}",
+        "--effect": asked.effect,
+        "--missing": asked.missing,
+        "--seed": str(asked.random_state),
+        "--out": "RUN",
+    }
+    return shell("proxycal", "fit", "TABLE", *(part for option in options.items() for part in option))

@@ -13,8 +13,7 @@ from proxycal.report.summary import between, number, sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.finding import Finding
-    from proxycal.report.data import EstimateRow, ReportData
+    from proxycal.result import Estimate, Finding, Fit
 
 _STYLE = {"bias found": "bold red", "no bias found": "bold blue", "not identified": "bold yellow"}
 
@@ -24,16 +23,17 @@ def output() -> Console:
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def show_result(console: Console, data: ReportData) -> None:
+def show_result(fit: Fit, console: Console | None = None) -> None:
     """Verdict, answer, estimators side by side, and the findings that ask for something."""
-    console.print(Text(data.verdict, style=_STYLE.get(data.verdict, "bold")))
-    console.print(sentence(data))
+    console = output() if console is None else console
+    console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
+    console.print(sentence(fit))
     console.print()
-    console.print(estimate_table(data.estimates, data.estimate.name, data.level))
-    show_findings(console, data.findings)
+    console.print(estimate_table(fit.estimates, fit.estimate.name, fit.settings.level))
+    show_findings(console, fit.findings)
 
 
-def estimate_table(estimates: Sequence[EstimateRow], main: str, level: float) -> Table:
+def estimate_table(estimates: Sequence[Estimate], main: str, level: float) -> Table:
     """A row per estimator; the one that the answer uses is marked."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("estimator")

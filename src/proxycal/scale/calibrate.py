@@ -22,24 +22,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal import __version__
-from proxycal.cli.console import progress
 from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import kind_of
-from proxycal.saved import load
 from proxycal.scale.digests import digests
 from proxycal.scale.ledger import Finished, abandon, claim, record
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
 from proxycal.scale.sources import Source, batches, look_at
 from proxycal.scale.writers import join, table_writer
-from proxycal.store import run_digest
+from proxycal.store import load_fit, run_digest
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from proxycal.model import ProxyCalibrator
+    from proxycal.result import Fit
 
     Name = str | os.PathLike[str]
 
@@ -81,7 +79,7 @@ class _How:
     engine: Engine
     scheduler: str | None
     resume: bool
-    quiet: bool
+    progress: Callable[[int, int], None] | None
 
 
 def calibrate_files(
@@ -94,7 +92,7 @@ def calibrate_files(
     scheduler: str | None = None,
     resume: bool = False,
     part_rows: int | None = None,
-    quiet: bool = True,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CalibratedFiles:
     """Calibrate CSV or Parquet files with a run folder: their rows and columns, then those of `calibrate`.
 
@@ -104,6 +102,7 @@ def calibrate_files(
     is all cores, or one for small tables. Workers of a Dask cluster must see the same folders.
     resume : go on where an earlier run of the same work stopped.
     part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
+    progress : called with (done, total) as parts are finished.
 
     >>> import tempfile, pandas, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
@@ -115,10 +114,10 @@ def calibrate_files(
     (400, 400)
     """
     names, run, place = [os.path.abspath(one) for one in tables], os.path.abspath(run), Path(out)
-    how = _How(_workers(jobs, names), engine, scheduler, resume, quiet)
+    how = _How(_workers(jobs, names), engine, scheduler, resume, progress)
     into_folder = _is_folder(place, names)
-    model, digest = load(run), run_digest(run)
-    sources = _look(names, model, how)
+    fit, digest = load_fit(run), run_digest(run)
+    sources = _look(names, fit, how)
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
     todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
@@ -128,9 +127,9 @@ def calibrate_files(
         done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
     rows = _verified_rows(todo, done.parts, done.files)
     unanswered = sum(one.unanswered for one in done.parts)
-    _warn(model, rows, unanswered)
+    _warn(fit, rows, unanswered)
     files = tuple(str(path) for path in done.files)
-    return CalibratedFiles(model.verdict_, len(sources), rows, unanswered, files, done.resumed)
+    return CalibratedFiles(fit.verdict, len(sources), rows, unanswered, files, done.resumed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +145,22 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
     left = [one for one in todo if one.part.name not in finished]
     resumed = len(todo) - len(left)
     try:
-        with progress(len(todo), resumed, how.quiet) as advance:
-            for part in _done_by_workers(left, folder, how):
-                record(folder, part)
-                finished[part.name] = part
-                advance()
+        _tell(how, resumed, len(todo))
+        for part in _done_by_workers(left, folder, how):
+            record(folder, part)
+            finished[part.name] = part
+            _tell(how, len(finished), len(todo))
     except ProxycalError:
         if not finished:
             abandon(folder)
         raise
     names = [one.part.name for one in todo]
     return _Done([finished[name] for name in names], [folder / name for name in names], resumed)
+
+
+def _tell(how: _How, done: int, total: int) -> None:
+    if how.progress is not None:
+        how.progress(done, total)
 
 
 def _into_file(todo: Sequence[_Work], path: Path, how: _How) -> _Done:
@@ -180,18 +184,18 @@ def _done_by_workers(todo: Sequence[_Work], folder: Path, how: _How) -> Iterator
 
 def _calibrate_part(folder: str, work: _Work) -> Finished:
     """Runs in a worker: read a part, calibrate it, write it."""
-    model = _model(work.run, work.digest)
+    fit = _fit(work.run, work.digest)
     path, at, unanswered = Path(folder, work.part.name), work.part.start, 0
     if os.path.getsize(work.source.path) != work.source.bytes:
         raise StoreError(f"'{work.source.path}' changed while it was read: start again in a new folder")
     with table_writer(path, work.header) as write:
         for table in batches(work.source, work.part.start, work.part.stop):
-            names = needed_columns(model, table.column_names)
+            names = needed_columns(fit, table.column_names)
             frame = table.select(names).to_pandas(ignore_metadata=True)
             # Messages about rows name them by their number in the table.
             frame.index = pd.RangeIndex(at, at + len(frame))
             try:
-                columns, answered = calibrate_piece(model, frame)
+                columns, answered = calibrate_piece(fit, frame)
             except TableError as error:
                 raise TableError(f"'{work.source.path}': {error}") from error
             for name, values in columns.items():
@@ -203,12 +207,12 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
 
 
 @lru_cache(maxsize=1)
-def _model(run: str, digest: str) -> ProxyCalibrator:
+def _fit(run: str, digest: str) -> Fit:
     """The fit, read once by each worker; it must be the one that the work was planned for."""
-    model = load(run)
+    fit = load_fit(run)
     if run_digest(run) != digest:
         raise StoreError(f"run folder '{run}' was fitted again meanwhile: start again in a new folder")
-    return model
+    return fit
 
 
 def _is_folder(out: Path, tables: Sequence[str]) -> bool:
@@ -234,8 +238,8 @@ def _workers(jobs: int | None, tables: Sequence[str]) -> int:
     return int(joblib.cpu_count()) if size > SMALL else 1
 
 
-def _look(tables: Sequence[str], model: ProxyCalibrator, how: _How) -> list[Source]:
-    text = [name for name in (model.roles.id, model.roles.cluster) if name is not None]
+def _look(tables: Sequence[str], fit: Fit, how: _How) -> list[Source]:
+    text = [name for name in (fit.roles.id, fit.roles.cluster) if name is not None]
     workers = min(how.jobs, len(tables)) if how.engine == "joblib" else 1
     found = dict(map_as_done(partial(look_at, text=text), tables, jobs=workers))
     sources = [found[position] for position in range(len(tables))]
@@ -275,8 +279,8 @@ def _verified_rows(todo: Sequence[_Work], done: Sequence[Finished], files: Seque
     return rows
 
 
-def _warn(model: ProxyCalibrator, rows: int, unanswered: int) -> None:
-    texts = [model.why_left_alone()]
+def _warn(fit: Fit, rows: int, unanswered: int) -> None:
+    texts = [fit.why_left_alone]
     if unanswered:
         texts.append(
             f"{counted(unanswered, 'row')} of {rows} had missing values and got no answer (y_cal, p_biased "

@@ -1,12 +1,12 @@
 """A table that is read in pieces.
 
     pass 1   every piece -> a sample of the table, its levels, gaps and weights (sample.py)
+             the sample -> encoder; from here on the method decides (its `fit_in_pieces`)
 
-    exact    the sample -> encoder, race of the models, matching, moments, checks
-    passes   every piece -> sums of the models that meet (bias/everything.py) -> alpha, interval, verdict
+    exact    the sample -> comparison of the models, matching, moments, checks
+    passes   every piece -> sums of the models that are left -> alpha, interval, verdict
 
-    paper    the sample -> encoder
-    pass 2   every piece -> encoded rows on disk -> stage 1 (stage1.py)
+    paper    every piece -> encoded rows on disk -> stage 1
              the sample -> stage 2, groups, matching, checks
 
 The sums of a piece are the same function of its rows whether the table is in memory, in files or on a
@@ -15,73 +15,123 @@ cluster, so the three agree to rounding.
 
 from __future__ import annotations
 
-import math
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import add
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.exact.fit import answered, data_of, find
-from proxycal.mixture.designs import pieces as row_blocks
-from proxycal.mixture.full_data import fit_everything
-from proxycal.mixture.sums import Elsewhere
+from proxycal.files import read_table
+from proxycal.methods.registry import METHODS
+from proxycal.scale.pieces import FramePieces, Pieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sample import given_weights, has_rows, summarise
+from proxycal.scale.sources import fits_in_memory
 from proxycal.table.encode import Encoder
+from proxycal.table.frames import to_pandas
 from proxycal.table.wording import counted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
 
-    from proxycal.methods.exact.fit import ExactFit
-    from proxycal.methods.paper.content import ContentFit
-    from proxycal.methods.paper.fit import PaperFit
-    from proxycal.methods.registry import FittedMethod
-    from proxycal.mixture.designs import Frame
-    from proxycal.mixture.laws import Rows
-    from proxycal.mixture.sums import S
-    from proxycal.scale.pieces import Pieces
+    from proxycal.engine import Engine
+    from proxycal.methods.registry import MethodFit
     from proxycal.scale.sample import Summary
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
     from proxycal.table.roles import Roles
 
-# Tables in memory up to this size are raced as they are; larger ones, and only those, go in pieces.
+# Tables in memory up to this size are fitted as they are; larger ones, and only those, go in pieces.
 LARGE = 200_000
+
+# What a method makes of a piece: a record with `+` where it is added up.
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPieces:
+    """A table in pieces, as a method sees it: arrays, a piece at a time, and a sample of all of it.
+
+    sample : rows that stand for all, weighted accordingly. n, weight : of all rows that are used.
+    unit : what a weight of one is, in the table's own weights.
+    """
+
+    pieces: Pieces
+    encoder: Encoder
+    unit: float
+    sample: Arrays
+    n: int
+    weight: float
+
+    def add_up(self, function: Callable[[Arrays], R]) -> R:
+        """The sum of what the function makes of every piece."""
+        return self.pieces.add_up(partial(_encoded, self.encoder, self.unit, function))
+
+    def in_turn(self, function: Callable[[Arrays], R]) -> Iterator[R]:
+        """What the function makes of each piece, in the order of the rows, one piece at a time."""
+        results = self.pieces.in_turn(partial(_encoded, self.encoder, self.unit, function))
+        return (result for result in results if result is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class LargeFit:
     """A fit of all rows, and the sample that stands for them wherever a reader looks at rows.
 
-    frame, arrays : the sampled rows, as they are and encoded. n : rows in the fit.
+    frame, arrays : the sampled rows, as they are and encoded. named : the same rows under the index that
+    names them. n : rows in the fit.
     """
 
     encoder: Encoder
-    fit: FittedMethod
+    fit: MethodFit
     frame: pd.DataFrame
+    named: pd.DataFrame
     arrays: Arrays
     n: int
 
 
-def in_pieces(frame: Any, roles: Roles, settings: Settings) -> bool:
-    """Whether a frame in memory is fitted in pieces; what is no frame at all is for others to refuse.
+@contextmanager
+def opened(
+    tables: Sequence[str | os.PathLike[str]],
+    roles: Roles,
+    jobs: int,
+    engine: Engine,
+    scheduler: str | None,
+) -> Iterator[Any]:
+    """One table that is spread over files: a frame where it is small or a single CSV, else its pieces."""
+    text = [name for name in (roles.id, roles.cluster) if name is not None]
+    names = [os.fspath(name) for name in tables]
+    if len(names) == 1 and fits_in_memory(names[0], LARGE):
+        yield read_table(names[0], text)
+        return
+    with file_pieces(names, roles.columns, text, jobs, engine, scheduler) as pieces:
+        yield pieces.frame() if pieces.rows <= LARGE else pieces
 
-    Not by the paper's method: of a table that is in memory it can use all rows in every stage.
+
+def pieces_of(table: Any, roles: Roles, settings: Settings) -> Pieces | None:
+    """The pieces of what is fitted in pieces: files, a Dask frame, or a large frame; None for the others.
+
+    What is no frame at all is for others to refuse.
     """
+    if isinstance(table, Pieces):
+        return table
+    if is_partitioned(table):
+        return partition_pieces(table, roles.columns)
     try:
-        is_long = len(frame) > LARGE
+        is_long = len(table) > LARGE
     except TypeError:
-        return False
-    return is_long and settings.method == "exact" and not refuse_large(roles, settings)
+        return None
+    if not is_long or not METHODS[settings.method].pieces_in_memory or refuse_large(roles, settings):
+        return None
+    return FramePieces(to_pandas(table, roles.columns))
 
 
 def refuse_large(roles: Roles, settings: Settings) -> str:
     """Why a table cannot be fitted in pieces, or nothing."""
-    if settings.method not in ("exact", "paper"):
-        return f"method='{settings.method}' needs the whole table in memory: use method='exact'"
+    if not METHODS[settings.method].pieces:
+        others = " or ".join(f"method='{method.name}'" for method in METHODS.values() if method.pieces)
+        return f"method='{settings.method}' needs the whole table in memory: use {others}"
     if roles.cluster is not None:
         return "clusters need the whole table in memory, since their rows may be anywhere: fit a data frame"
     if settings.interval != "sandwich":
@@ -103,82 +153,22 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
         rows_kept=seen.complete if settings.missing == "drop" else seen.rows,
         gaps=tuple((name, count) for name, count in seen.gaps.items() if count),
     )
-    mean_weight = 1.0 if seen.whole else seen.weight / seen.complete
+    unit = 1.0 if seen.whole else seen.weight / seen.complete
     arrays = encoder.transform(seen.sample)
-    weights = given_weights(seen.sample, roles, arrays.kept) / mean_weight
+    weights = given_weights(seen.sample, roles, arrays.kept) / unit
     arrays = replace(arrays, weights=weights * seen.count[arrays.kept])
-    fit: FittedMethod = (
-        _fit_paper(pieces, encoder, mean_weight, arrays, settings)
-        if settings.method == "paper"
-        else _fit_exact(pieces, encoder, mean_weight, arrays, settings, seen.weight / mean_weight)
-    )
-    return LargeFit(encoder, fit, seen.sample, arrays, encoder.rows_kept)
+    table = EncodedPieces(pieces, encoder, unit, arrays, encoder.rows_kept, seen.weight / unit)
+    fit = METHODS[settings.method].fit_in_pieces(table, settings)
+    named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
+    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept)
 
 
-def _fit_exact(
-    pieces: Pieces, encoder: Encoder, mean_weight: float, arrays: Arrays, settings: Settings, weight: float
-) -> ExactFit:
-    """The sample chooses the models, all rows fit them; `weight` is that of all rows."""
-    race = find(arrays, settings)
-    content = None if race.choice is None else race.choice.content
-    how = _How(encoder, mean_weight, race.sign, content)
-    seen = float(arrays.weights.sum())
-    everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight, seen)
-    made = answered(replace(race, bias=everything), arrays, settings)
-    # What the race paid for a parameter on the sample, it pays for all rows.
-    cost = made.evidence.cost * math.log(weight) / math.log(seen)
-    evidence = replace(made.evidence, n=encoder.rows_kept, cost=cost, sampled=arrays.n)
-    return replace(made, evidence=evidence)
-
-
-def _fit_paper(
-    pieces: Pieces, encoder: Encoder, mean_weight: float, arrays: Arrays, settings: Settings
-) -> PaperFit:
-    """All rows train stage 1, the sample everything after it."""
-    # Torch is loaded only where networks are trained.
-    from proxycal.methods.paper.fit import content_config, fit_paper_given, refuse_effects, stage_seeds
-    from proxycal.methods.paper.in_pieces import fit_content_pieces
-
-    refuse_effects(settings)
-    asked = settings.paper
-    content = fit_content_pieces(
-        pieces, encoder, content_config(asked), stage_seeds(settings), asked.validation, mean_weight
-    )
-    return fit_paper_given(content, encoder.rows_kept, arrays, settings)
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """What a worker needs to see raw rows as the estimator does."""
-
-    encoder: Encoder
-    mean_weight: float
-    sign: float
-    content: ContentFit | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunks(Elsewhere):
-    """All rows of the table in the features of one frame; nothing of them is kept between sums."""
-
-    pieces: Pieces
-    how: _How
-    frame: Frame
-
-    def add_up(self, function: Callable[[Rows], S]) -> S:
-        return self.pieces.add_up(partial(_sums, self.how, self.frame, function))
-
-
-def _sums(how: _How, features: Frame, function: Callable[[Rows], S], frame: pd.DataFrame) -> S | None:
-    """The sums of one piece, in blocks that fit the processor's cache; None where no row of it is used."""
-    if not has_rows(frame, how.encoder):
+def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:
+    """What the function makes of the rows of a piece; None where no row of it is used."""
+    if not has_rows(frame, encoder):
         return None
-    arrays = how.encoder.transform(frame)
-    weights = given_weights(frame, how.encoder.roles, arrays.kept) / how.mean_weight
-    data = data_of(replace(arrays, weights=weights), how.sign)
-    if how.content is not None:
-        data = replace(data, extra=how.content.encode(arrays.P, arrays.E))
-    return reduce(add, (function(features.rows(data.take(block))) for block in row_blocks(arrays.n)))
+    arrays = encoder.transform(frame)
+    return function(replace(arrays, weights=given_weights(frame, encoder.roles, arrays.kept) / unit))
 
 
 def _refuse_gaps(seen: Summary, roles: Roles, settings: Settings) -> None:

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from proxycal.answers import CALIBRATED
 from proxycal.engine import ONE_THREAD
 from proxycal.errors import ProxycalWarning, TableError, UnavailableError
+from proxycal.result import OUTPUT_COLUMNS
 from proxycal.scale.piece import calibrate_piece, needed_columns
 from proxycal.table.frames import answer
 
 if TYPE_CHECKING:
     from proxycal.model import ProxyCalibrator
+    from proxycal.result import Fit
 
 
-def calibrate_partitions(model: ProxyCalibrator, frame: Any) -> Any:
-    """What `model.calibrate` gives, for a Dask data frame: lazy, with the same partitions and index.
+def calibrate_partitions(model: ProxyCalibrator | Fit, frame: Any) -> Any:
+    """What `calibrate` of a model gives, for a Dask data frame: lazy, with the same partitions and index.
 
     Runs where Dask runs the rest of the graph, on the client's cluster if there is one, and loads no more
-    than a partition at a time. Every row gets the answer that it gets from `model.calibrate` of the whole
-    table; a row that is refused there makes its partition fail.
+    than a partition at a time. Every row gets the answer that it gets from `calibrate` of the whole table;
+    a row that is refused there makes its partition fail.
 
     >>> import dask.dataframe, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
@@ -42,21 +43,21 @@ def calibrate_partitions(model: ProxyCalibrator, frame: Any) -> Any:
         raise TableError(
             f"a Dask data frame is needed, not {type(frame).__name__}: use model.calibrate for any other"
         )
-    left_alone = model.why_left_alone()
-    if left_alone:
-        warnings.warn(left_alone, ProxycalWarning, stacklevel=2)
-    wanted = frame[needed_columns(model, frame.columns)]
+    fit: Fit = getattr(model, "result_", model)
+    if fit.why_left_alone:
+        warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=2)
+    wanted = frame[needed_columns(fit, frame.columns)]
     meta = _empty(wanted._meta)
-    return wanted.map_partitions(_calibrate_partition, model, meta=meta)
+    return wanted.map_partitions(_calibrate_partition, fit, meta=meta)
 
 
-def _calibrate_partition(frame: pd.DataFrame, model: ProxyCalibrator) -> pd.DataFrame:
+def _calibrate_partition(frame: pd.DataFrame, fit: Fit) -> pd.DataFrame:
     if len(frame) == 0:
         return _empty(frame)
     with ONE_THREAD:
-        columns, _ = calibrate_piece(model, frame)
+        columns, _ = calibrate_piece(fit, frame)
     return pd.DataFrame(answer(frame, columns))
 
 
 def _empty(frame: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({name: np.empty(0) for name in CALIBRATED}, index=frame.index[:0])
+    return pd.DataFrame({column.name: np.empty(0) for column in OUTPUT_COLUMNS}, index=frame.index[:0])

@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxycal.answers import BLOCK
+from proxycal.effect.calibrate import BLOCK
 from proxycal.errors import SettingsError, StoreError
 from proxycal.scale.sources import BATCH
 

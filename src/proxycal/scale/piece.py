@@ -6,42 +6,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.answers import CALIBRATED, calibrated
+from proxycal.effect.calibrate import predict
 from proxycal.errors import TableError
+from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.answers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
 
-    from proxycal.model import ProxyCalibrator
+    from proxycal.result import Fit
 
 
-def needed_columns(model: ProxyCalibrator, columns: Iterable[str]) -> list[str]:
+def needed_columns(fit: Fit, columns: Iterable[str]) -> list[str]:
     """Those of a table's columns that calibration reads; all of them where one is absent, to be named."""
     have = list(columns)
-    found = model.encoder_
-    optional = [name for name in found.dropped if name in have]
-    wanted = [model.roles.outcome, *(code.name for code in (*found.proxies, *found.environment)), *optional]
+    encoder = fit.encoder
+    optional = [name for name in encoder.dropped if name in have]
+    read = [code.name for code in (*encoder.proxies, *encoder.environment)]
+    wanted = [fit.roles.outcome, *read, *optional]
     return wanted if set(wanted) <= set(have) else have
 
 
 def refuse_taken(columns: Iterable[str], where: str) -> None:
     """Refuse a table that has a column of a name that calibration writes."""
-    taken = [name for name in CALIBRATED if name in set(columns)]
+    taken = [column.name for column in OUTPUT_COLUMNS if column.name in set(columns)]
     if taken:
         raise TableError(
             f"{where} already has a column '{taken[0]}', which calibration writes: rename it first"
         )
 
 
-def calibrate_piece(model: ProxyCalibrator, frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def calibrate_piece(fit: Fit, frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The columns of `calibrate` for the N rows of `frame`, and which of them (N,) have an answer.
 
     frame : the `needed_columns` of at least one row. Where no row of the piece is complete, none has an
     answer; of a whole table the same would be refused.
     """
     complete = np.asarray(frame.notna().all(axis=1), dtype=bool)
-    if model.encoder_.missing == "drop" and not complete.any():
-        return {name: np.full(len(frame), np.nan) for name in CALIBRATED}, complete
-    return calibrated(frame, model.encoder_, model.fit_)
+    if fit.encoder.missing == "drop" and not complete.any():
+        return {column.name: np.full(len(frame), np.nan) for column in OUTPUT_COLUMNS}, complete
+    arrays = fit.encoder.transform(frame, design=False)
+    return spread(predict(fit.method_fit, arrays).outputs(), arrays.kept), arrays.kept

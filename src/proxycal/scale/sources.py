@@ -77,8 +77,8 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
 
 
 def fits_in_memory(path: str, rows: int) -> bool:
-    """Whether a file is read whole: a CSV, Parquet of at most so many rows, or what is no table at all."""
-    if not Path(path).is_file() or kind_of(path) == "csv":
+    """Whether a file is read whole: Parquet of at most so many rows, or what is no Parquet at all."""
+    if not Path(path).is_file():
         return True
     try:
         return pq.read_metadata(path).num_rows <= rows

@@ -84,11 +84,11 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         # "left as reported" is what the page says in its own words.
         warnings.simplefilter("ignore", ProxycalWarning)
         calibrated = model.calibrate(table)["y_cal"].to_numpy()
-    arrays = model.encoder_.transform(table)
+    arrays = model.result_.encoder.transform(table)
     answers = {
         "self-report": reported,
         "exact": calibrated,
-        "exact, verdict ignored": model.fit_.predict(arrays).y_cal,
+        "exact, verdict ignored": model.result_.method_fit.predict(arrays).y_cal,
     }
     rows = _fit_rows(model)
     if settings["share"]:
@@ -163,7 +163,9 @@ def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
         for finding in model.findings_
         if finding.value is not None and finding.topic
     }
-    failed = [finding for finding in model.findings_ if not finding.ok] or model.fit_.findings[:1]
+    failed = [finding for finding in model.findings_ if not finding.ok] or model.result_.method_fit.findings[
+        :1
+    ]
     reasons = " ".join(f"{finding.reading} ({finding.statistic}.)" for finding in failed)
     return [
         *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import TableError
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.table import questions
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas

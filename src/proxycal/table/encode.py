@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from proxycal.errors import StoreError
-from proxycal.finding import Finding
+from proxycal.result import Finding
 from proxycal.table.codes import CategoryCode, Code, code_from_dict, fit_code
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
@@ -136,6 +136,12 @@ class Encoder:
             rows_kept=int(kept.sum()),
             gaps=tuple((name, count) for name, count in gaps.items() if count),
         )
+
+    @classmethod
+    def fit_transform(cls, frame: Any, roles: Roles, missing: Missing = "raise") -> tuple[Encoder, Arrays]:
+        """Learn the translation from these rows, and translate them."""
+        encoder = cls.fit(frame, roles, missing)
+        return encoder, encoder.transform(frame)
 
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
         """Translate rows, new or old, with what was learned at `fit`.

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import expit
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.settings import sign as sign_of
 from proxycal.table.frames import answer, to_pandas
 from proxycal.table.roles import Roles
 
@@ -74,7 +75,7 @@ def simulate(
     _check_nonnegative(alpha=alpha, leak=leak, w_z_scale=w_z_scale, w_a_scale=w_a_scale, w_y_scale=w_y_scale)
     _check_nonnegative(sd_z=sd_z, sd_a=sd_a, sd_y=sd_y, sd_obs=sd_obs, sd_proxy=sd_proxy)
     _check_slopes(c_low, c_high)
-    sign = _sign(direction)
+    sign = sign_of(direction)
     rng = _generator(random_state)
 
     W_z = rng.normal(0.0, w_z_scale / np.sqrt(d_e), (d_e, d_z))
@@ -123,7 +124,7 @@ def inject_bias(
     True
     """
     _check_nonnegative(alpha=alpha, gate_scale=gate_scale, leak=leak)
-    sign = _sign(direction)
+    sign = sign_of(direction)
     rng = _generator(random_state)
     table = to_pandas(df, roles.columns)
     E = _gate_columns(table, roles)
@@ -209,12 +210,6 @@ def _spread(values: np.ndarray, name: str) -> float:
     if not sd > 0:
         raise TableError(f"column {name!r} is constant, so it cannot be standardised: use one that varies.")
     return sd
-
-
-def _sign(direction: str) -> float:
-    if direction not in ("over", "under"):
-        raise SettingsError(f"direction={direction!r} is not known: use 'over' or 'under'.")
-    return 1.0 if direction == "over" else -1.0
 
 
 def _generator(random_state: int) -> np.random.Generator:

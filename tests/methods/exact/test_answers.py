@@ -13,10 +13,13 @@ import pytest
 from scipy.stats import norm
 
 from proxycal import ProxyCalibrator, load
-from proxycal.errors import ProxycalWarning, TableError
-from proxycal.methods.exact.fit import ExactFit, _exact_estimate, content_index, data_of
-from proxycal.methods.parts import match_likely
+from proxycal.effect.likely import match_likely
+from proxycal.errors import ProxycalWarning, TableError, UnavailableError
+from proxycal.methods.exact.fit import _exact_estimate
+from proxycal.methods.exact.record import ExactFit, data_of
+from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.designs import Data
+from proxycal.result import plain
 from proxycal.table.encode import Encoder
 from proxycal.testing.worlds import World, draw_world
 
@@ -136,10 +139,13 @@ def test_calibration_brings_rows_it_never_saw_closer_to_the_truth(fit, drawn):
 
 
 def coverage(world: World, model: ProxyCalibrator, level: float) -> float:
-    made = replace(model.fit_, level=level).predict(model.encoder_.transform(world.table()))
-    assert ((made.low <= made.y_cal) & (made.y_cal <= made.high)).all()
+    made = replace(model.result_.method_fit, level=level).predict(
+        model.result_.encoder.transform(world.table())
+    )
+    assert ((made.y_cal_low <= made.y_cal) & (made.y_cal <= made.y_cal_high)).all()
     slack = 1e-9 * np.abs(world.y_true).max()
-    return float(np.mean((made.low - slack <= world.y_true) & (world.y_true <= made.high + slack)))
+    above, below = made.y_cal_low - slack <= world.y_true, world.y_true <= made.y_cal_high + slack
+    return float(np.mean(above & below))
 
 
 def test_intervals_of_the_calibrated_outcome_cover_the_truth(drawn):
@@ -184,9 +190,9 @@ def test_effects_compare_each_row_with_unbiased_ones(drawn):
 
 def test_without_unbiased_rows_there_are_no_effects(small):
     world, model = small
-    lonely = replace(model.fit_, controls=None)
+    lonely = replace(model.result_.method_fit, controls=None)
     with pytest.raises(TableError, match="no unbiased rows"):
-        lonely.effects(model.encoder_.transform(world.table()))
+        lonely.effects(model.result_.encoder.transform(world.table()))
 
 
 # --- saving -------------------------------------------------------------------------------------------------
@@ -210,20 +216,31 @@ def test_a_saved_fit_gives_identical_answers(which, small, tmp_path, fit, drawn)
     again = load(tmp_path / "run")
     for one, other in zip(answers(model, table), answers(again, table), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
-    assert again.verdict_ == again.fit_.verdict == model.verdict_
+    assert again.verdict_ == again.result_.method_fit.verdict == model.verdict_
     assert again.findings_ == model.findings_
-    assert again.fit_.findings == model.fit_.findings
+    assert again.result_.method_fit.findings == model.result_.method_fit.findings
 
 
 def test_state_is_plain_json_and_arrays(small):
     world, model = small
-    values, tensors = model.fit_.state()
+    values, tensors = model.result_.method_fit.state()
+    values = plain(values)
     assert all(type(value) is np.ndarray for value in tensors.values())
     again = ExactFit.from_state(json.loads(json.dumps(values, allow_nan=False)), tensors)
-    arrays = model.encoder_.transform(world.table())
-    np.testing.assert_array_equal(again.predict(arrays).y_cal, model.fit_.predict(arrays).y_cal)
-    assert again.estimates == model.fit_.estimates
+    arrays = model.result_.encoder.transform(world.table())
+    np.testing.assert_array_equal(again.predict(arrays).y_cal, model.result_.method_fit.predict(arrays).y_cal)
+    assert again.estimates == model.result_.method_fit.estimates
     assert again.history == {}
+
+
+def test_runs_of_earlier_versions_are_read_or_refused_with_a_reason(small):
+    _, model = small
+    values, tensors = model.fit_.state()
+    values["evidence"]["content"] = "held-out log likelihood per row: splines -1.0, z_hat -1.1: splines"
+    assert ExactFit.from_state(values, tensors).evidence == model.fit_.evidence
+    values["frame"]["features"] = "z_hat"
+    with pytest.raises(UnavailableError, match=r"neural network.*fit the table again"):
+        ExactFit.from_state(values, tensors)
 
 
 # --- pieces -------------------------------------------------------------------------------------------------
@@ -232,13 +249,13 @@ def test_state_is_plain_json_and_arrays(small):
 def test_summary_puts_the_estimators_side_by_side(small):
     _, model = small
     assert list(model.summary().index) == ["exact", "moments", "match"]
-    assert model.fit_.estimate.name == "exact"
+    assert model.result_.method_fit.estimate.name == "exact"
     assert model.summary().loc["exact", "alpha"] == model.alpha_
 
 
 def test_findings_name_every_topic(small):
     _, model = small
-    made = [one.topic for one in model.fit_.findings]
+    made = [one.topic for one in model.result_.method_fit.findings]
     assert made[:4] == ["race", "separation", "gate", "relevance"]
     assert len(set(made)) == len(made)
     json.dumps([one.to_dict() for one in model.findings_], allow_nan=False)
@@ -254,9 +271,9 @@ def test_under_reporting_is_seen_as_over_reporting_of_the_negative(small):
 
 def test_the_content_index_follows_the_outcome(small):
     world, model = small
-    rows = model.fit_.spec.frame.rows(data_of(model.encoder_.transform(world.table()), 1.0))
-    z = content_index(model.fit_.spec, rows)
-    shape = model.fit_.spec.shape
+    spec = model.result_.method_fit.spec
+    z = answer_rows(spec, data_of(model.result_.encoder.transform(world.table()), 1.0), 0.0).content
+    shape = spec.shape
     assert z.shape == (300, {"shared": 1, "own": shape.J, "atom": shape.J - 1}[shape.means])
     assert np.corrcoef(z[:, 0], world.y_true)[0, 1] > 0.8
 

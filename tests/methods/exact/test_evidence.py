@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, apart, first_stage
 from proxycal.methods.exact import evidence as module
 from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.registry import VERDICTS, Estimate
 from proxycal.mixture.designs import Data
+from proxycal.result import Finding
 
 TOPICS = (
     "race",

@@ -12,7 +12,8 @@ from scipy.stats import norm
 from proxycal import ProxyCalibrator, inject_bias, simulate
 from proxycal.datasets import load_jobs
 from proxycal.errors import SettingsError
-from proxycal.methods.exact.fit import data_of, p_of
+from proxycal.methods.exact.record import data_of
+from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.laws import posterior
 from proxycal.studies.protocol import assign
 from proxycal.testing.worlds import draw_world
@@ -198,13 +199,14 @@ def test_a_bias_in_clusters_is_still_found(drawn):
 
 def test_a_row_of_an_unknown_cluster_is_less_sure(drawn):
     world, model = drawn("clusters", 800, 3.0, 0)
-    assert model.fit_.cluster_sd > 0.0
-    rows = model.fit_.spec.frame.rows(data_of(model.encoder_.transform(world.table()), 1.0))
-    unsure, sure = (p_of(model.fit_.spec, rows, sd) for sd in (model.fit_.cluster_sd, 0.0))
+    assert model.result_.method_fit.cluster_sd > 0.0
+    fit = model.result_.method_fit
+    data = data_of(model.result_.encoder.transform(world.table()), 1.0)
+    unsure, sure = (answer_rows(fit.spec, data, sd).p_biased for sd in (fit.cluster_sd, 0.0))
     assert np.mean(unsure * (1.0 - unsure)) > np.mean(sure * (1.0 - sure))
-    np.testing.assert_array_equal(
-        sure, posterior(model.fit_.spec.params, rows, model.fit_.spec.shape).p_biased[0]
-    )
+    rows = fit.spec.frame.rows(data)
+    expected = posterior(fit.spec.params, rows, fit.spec.shape).p_biased[0]
+    np.testing.assert_allclose(sure, expected, atol=1e-12)
 
 
 # --- validated rows -----------------------------------------------------------------------------------------
@@ -243,9 +245,9 @@ def test_truth_is_read_by_fit_alone(checked):
     pd.testing.assert_frame_equal(
         told.calibrate(table.drop(columns="checked")), told.calibrate(table), check_exact=True
     )
-    arrays = told.encoder_.transform(table)
+    arrays = told.result_.encoder.transform(table)
     assert arrays.truth is not None
-    with_truth, without = (told.fit_.predict(a) for a in (arrays, replace(arrays, truth=None)))
+    with_truth, without = (told.result_.method_fit.predict(a) for a in (arrays, replace(arrays, truth=None)))
     np.testing.assert_array_equal(with_truth.p_biased, without.p_biased)
 
 

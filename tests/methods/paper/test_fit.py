@@ -17,9 +17,10 @@ from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.paper.findings import Evidence, findings, verdict
 from proxycal.methods.paper.fit import PaperFit, _bias_config, content_config, fit_paper
 from proxycal.methods.paper.score_config import BiasVaeConfig
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.parts import hold_out
-from proxycal.methods.registry import Estimate
-from proxycal.settings import PaperSettings, Settings
+from proxycal.result import Estimate
+from proxycal.settings import Settings
 from proxycal.store import RUN_FILES
 from proxycal.table.encode import Encoder
 
@@ -184,7 +185,7 @@ def test_save_and_load_give_identical_answers(tmp_path):
     model.save(tmp_path / "run")
     again = load(tmp_path / "run")
     assert again.result_ == model.result_
-    assert isinstance(again.fit_, PaperFit)
+    assert isinstance(again.result_.method_fit, PaperFit)
     assert again.check() == model.check()
     for left, right in zip(answers(model, table), answers(again, table), strict=True):
         pd.testing.assert_frame_equal(left, right, check_exact=True)
@@ -294,7 +295,7 @@ def test_every_setting_reaches_the_fit():
     arrays = Encoder.fit(sim.table, sim.roles).transform(sim.table)
 
     def outcome(paper: PaperSettings) -> tuple[object, ...]:
-        fit = fit_paper(arrays, Settings(method="paper", paper=paper))
+        fit = fit_paper(arrays, Settings(method="paper", sections={"paper": paper}))
         return fit.match.low, fit.match.se, fit.split.threshold, fit.evidence.stopped
 
     base = outcome(TINY)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import proxycal.methods.paper.in_pieces as stage1_module
-import proxycal.model as model_module
 import proxycal.scale.fit as fit_module
 import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
@@ -16,8 +15,8 @@ from proxycal import ProxyCalibrator, Roles, load, simulate
 from proxycal.errors import SettingsError, TableError, UnavailableError
 from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.paper.in_pieces import fit_content_pieces
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.scale.pieces import FramePieces, file_pieces, partition_pieces
-from proxycal.settings import PaperSettings
 from proxycal.table.encode import Encoder
 
 dask_frame = pytest.importorskip("dask.dataframe")
@@ -38,8 +37,7 @@ def temporary(tmp_path_factory, monkeypatch):
 @pytest.fixture
 def large(monkeypatch):
     """Everything is large, and read a few rows at a time."""
-    for module in (fit_module, model_module):
-        monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(fit_module, "LARGE", 100)
     for module in (pieces_module, sources_module):
         monkeypatch.setattr(module, "BATCH", 64)
 
@@ -57,6 +55,14 @@ def files_of(table, folder):
     return paths
 
 
+def encoded(pieces, encoder, table):
+    """The pieces as a method sees them; the sample is all of the table."""
+    sample = encoder.transform(table)
+    return fit_module.EncodedPieces(
+        pieces, encoder, 1.0, sample, encoder.rows_kept, float(sample.weights.sum())
+    )
+
+
 def bytes_of(fit):
     return {name: value.tobytes() for name, value in fit.tensors.items()}
 
@@ -66,13 +72,13 @@ def test_memory_files_and_partitions_give_the_same_bytes(sim, large, tmp_path, t
     table.loc[[5, 250], sim.roles.proxies[0]] = np.nan
     roles = Roles(sim.roles.outcome, sim.roles.proxies, sim.roles.environment, weights="w")
     encoder = Encoder.fit(table, roles, "drop")
-    memory = fit_content_pieces(FramePieces(table), encoder, CONTENT, SEEDS)
+    memory = fit_content_pieces(encoded(FramePieces(table), encoder, table), CONTENT, SEEDS)
     with file_pieces(files_of(table, tmp_path), roles.columns, []) as pieces:
-        files = fit_content_pieces(pieces, encoder, CONTENT, SEEDS)
+        files = fit_content_pieces(encoded(pieces, encoder, table), CONTENT, SEEDS)
     partitions = partition_pieces(dask_frame.from_pandas(table, npartitions=4), roles.columns)
-    dask = fit_content_pieces(partitions, encoder, CONTENT, SEEDS)
+    dask = fit_content_pieces(encoded(partitions, encoder, table), CONTENT, SEEDS)
     assert bytes_of(memory) == bytes_of(files) == bytes_of(dask)
-    light = fit_content_pieces(FramePieces(table.assign(w=1.0)), encoder, CONTENT, SEEDS)
+    light = fit_content_pieces(encoded(FramePieces(table.assign(w=1.0)), encoder, table), CONTENT, SEEDS)
     assert bytes_of(light) != bytes_of(memory)
     assert not list(temporary.glob("proxycal-*"))
 
@@ -80,7 +86,9 @@ def test_memory_files_and_partitions_give_the_same_bytes(sim, large, tmp_path, t
 def test_nothing_is_left_on_disk_after_an_error(sim, temporary, monkeypatch):
     encoder = Encoder.fit(sim.table, sim.roles)
     with pytest.raises(TableError, match="had 299 rows when it was looked at and 300 when it was read again"):
-        fit_content_pieces(FramePieces(sim.table), replace(encoder, rows_kept=299), CONTENT, SEEDS)
+        fit_content_pieces(
+            encoded(FramePieces(sim.table), replace(encoder, rows_kept=299), sim.table), CONTENT, SEEDS
+        )
 
     def fails(path, *_, **__):
         assert os.path.getsize(path) == 4 * 300 * (len(sim.roles.proxies) + len(sim.roles.environment) + 1)
@@ -88,7 +96,7 @@ def test_nothing_is_left_on_disk_after_an_error(sim, temporary, monkeypatch):
 
     monkeypatch.setattr(stage1_module, "fit_content_file", fails)
     with pytest.raises(KeyboardInterrupt):
-        fit_content_pieces(FramePieces(sim.table), encoder, CONTENT, SEEDS)
+        fit_content_pieces(encoded(FramePieces(sim.table), encoder, sim.table), CONTENT, SEEDS)
     assert not list(temporary.glob("proxycal-*"))
 
 
@@ -112,18 +120,18 @@ def test_the_paper_method_takes_files_and_dask_frames_and_says_who_saw_what(
     paths = files_of(sim.table, tmp_path)
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit_files(paths)
     assert model.result_.n == 300
-    assert model.fit_.rows == (300, 200)
+    assert model.result_.method_fit.rows == (300, 200)
     said = next(one for one in model.findings_ if one.question == "Which rows did each stage see?")
     assert "all 300 rows" in said.reading
     assert "a sample of 200" in said.reading
     dask = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(
         dask_frame.from_pandas(sim.table, npartitions=3)
     )
-    assert bytes_of(dask.fit_.content) == bytes_of(model.fit_.content)
+    assert bytes_of(dask.result_.method_fit.content) == bytes_of(model.result_.method_fit.content)
     assert (dask.alpha_, dask.alpha_se_) == (model.alpha_, model.alpha_se_)
     model.save(tmp_path / "run")
     again = load(tmp_path / "run")
-    assert again.fit_.rows == (300, 200)
+    assert again.result_.method_fit.rows == (300, 200)
     np.testing.assert_array_equal(again.calibrate(sim.table)["y_cal"], model.calibrate(sim.table)["y_cal"])
 
 
@@ -131,9 +139,9 @@ def test_stage_1_learns_from_rows_that_the_sample_has_not(sim, large, monkeypatc
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 200)
     frame = dask_frame.from_pandas(sim.table, npartitions=2)
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(frame)
-    sampled = model.fit_.content
-    encoded = FramePieces(sim.table)
-    whole = fit_content_pieces(encoded, model.encoder_, sampled.config, _seeds(), TINY.validation)
+    sampled = model.result_.method_fit.content
+    pieces = encoded(FramePieces(sim.table), model.result_.encoder, sim.table)
+    whole = fit_content_pieces(pieces, sampled.config, _seeds(), TINY.validation)
     assert bytes_of(sampled) == bytes_of(whole)
 
 
@@ -143,7 +151,7 @@ def _seeds():
 
 def test_a_long_frame_in_memory_is_used_whole_in_every_stage(sim, large):
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(sim.table)
-    assert model.fit_.rows == (0, 0)
+    assert model.result_.method_fit.rows == (0, 0)
     assert not any("each stage" in one.question for one in model.findings_)
 
 

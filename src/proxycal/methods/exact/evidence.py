@@ -7,25 +7,26 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
+from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.crosschecks import WEAK_F, apart
-from proxycal.methods.registry import Estimate
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
-    from proxycal.mixture.candidates import ExactBias, Runner
+    from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
+    from proxycal.result import Verdict
 
 # Below this share of the outcome's remaining variance the proxies say nothing about its content.
 IRRELEVANT = 0.01
@@ -56,8 +57,7 @@ class Evidence:
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
     moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
-    NaN otherwise. content : how splines and z_hat compared, where content is curved. sampled : rows that
-    matching, moments and checks saw, where not all of them.
+    NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
     """
 
     gain: float
@@ -86,31 +86,15 @@ class Evidence:
     exact: Estimate
     moments: Estimate
     match: Estimate
-    content: str = ""
     sampled: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; a number that is not finite becomes None."""
-        values = {name: _plain(value) for name, value in asdict(self).items()}
-        return values | {name: getattr(self, name).to_dict() for name in ("exact", "moments", "match")}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`."""
-        plain: dict[str, Any] = {k: _number(value) for k, value in values.items()}
-        plain |= {k: Estimate.from_dict(values[k]) for k in ("exact", "moments", "match")}
-        return cls(**plain)
-
-
-def _plain(value: Any) -> Any:
-    """JSON has neither NaN nor infinity: None and "inf" stand for them."""
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else "inf"
-
-
-def _number(value: Any) -> Any:
-    return math.nan if value is None else math.inf if value == "inf" else value
+        """The evidence from what JSON keeps of it."""
+        kept = dict(values)
+        kept |= {item.name: number(values[item.name]) for item in fields(cls) if item.type == "float"}
+        kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
+        return cls(**kept)
 
 
 def collect(
@@ -120,7 +104,6 @@ def collect(
     p_biased: np.ndarray,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
-    content: str = "",
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
@@ -138,14 +121,15 @@ def collect(
         share=found.share,
         converged=found.converged,
         decrement=found.decrement,
-        gate_p=_wald(gamma, found.gate_cov[1:, 1:]),
+        # A column of the gate without information counts as one that was tested.
+        gate_p=wald_p(gamma, found.gate_cov[1:, 1:], df=len(gamma)),
         relevance=_relevance(y_cal, data),
         overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
         two_humps=_two_humps(found.null),
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
         constancy_p=_constancy(found),
-        by_level_gain=_by_level_gain(found.runners),
+        by_level_gain=found.by_level_gain,
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
@@ -158,7 +142,6 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
-        content=content,
     )
 
 
@@ -191,28 +174,15 @@ def _two_humps(null: Spec) -> bool:
     return bool(len(place) > 1 and np.ptp(place) > 2.0 * sd.max())
 
 
-def _wald(value: np.ndarray, cov: np.ndarray) -> float:
-    """p-value of value = 0."""
-    statistic = float(value @ np.linalg.pinv(cov, hermitian=True) @ value)
-    return float(chi2.sf(max(statistic, 0.0), len(value)))
-
-
 def _constancy(found: ExactBias) -> float:
     """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
     L = len(found.shift)
     if L < 2:
         return math.nan
     if found.bias.frame.effect == "linear":
-        return _wald(found.shift[1:], found.shift_cov[1:, 1:])
+        return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return _wald(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T)
-
-
-def _by_level_gain(runners: tuple[Runner, ...]) -> float:
-    claims = [r for r in runners if r.entrant.shape.claims_bias]
-    by_level = [r.bic for r in claims if r.frame.effect.startswith("by:")]
-    constant = [r.bic for r in claims if r.frame.effect == "constant"]
-    return min(constant) - min(by_level) if by_level and constant else math.nan
+    return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
 
 
 def _relevance(y: np.ndarray, data: Data) -> float:
@@ -290,7 +260,7 @@ def hides_bias(evidence: Evidence) -> str:
     return "direct" if evidence.direct_p < SURPRISING else ""
 
 
-def verdict(evidence: Evidence) -> str:
+def verdict(evidence: Evidence) -> Verdict:
     """What may be said: "bias found", "no bias found" or "not identified"."""
     doubt = reasons_for_doubt(evidence)
     if math.isnan(evidence.gain):

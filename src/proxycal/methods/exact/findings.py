@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import (
     IRRELEVANT,
@@ -16,6 +15,7 @@ from proxycal.methods.exact.evidence import (
     reasons_for_doubt,
     verdict,
 )
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from proxycal.methods.exact.evidence import Evidence
@@ -30,7 +30,6 @@ ABOUT_A_BIAS = (
     "agreement with moments",
     "agreement with matching",
     "first-stage",
-    "leverage",
 )
 
 
@@ -262,8 +261,7 @@ def _content(e: Evidence) -> Finding:
         where += f"; matching, moments and checks saw a sample of {e.sampled}"
     return Finding(
         question="How did content enter?",
-        statistic=f"features: {e.features}; shape of the outcome: {e.shape}"
-        + (f"; {e.content}" if e.content else ""),
+        statistic=f"features: {e.features}; shape of the outcome: {e.shape}",
         reading=f"Features and shape were chosen by BIC on {where}.",
         remedy="Nothing to do.",
         ok=True,

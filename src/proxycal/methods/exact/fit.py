@@ -1,285 +1,102 @@
-"""The exact method, end to end: the race of mixtures, matching and moments beside it, a verdict.
+"""The exact method, end to end: the comparison of mixtures, matching and moments beside it, a verdict.
 
-    (y, P, E) -> bias/exact.py -> alpha, P(A=1)    who is biased -> effect/match.py    and bias/moments.py
-
-Everything inside speaks of over-reporting; direction="under" negates the outcome on the way in and every
-signed answer on the way out, so that the two mirror each other exactly.
+(y, P, E) -> mixture/compare -> alpha, P(A=1)    who is biased -> effect/match    and methods/moments
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.effect.calibrate import calibrate
-from proxycal.effect.match import Controls, match_new
+from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
-from proxycal.errors import SettingsError, TableError
-from proxycal.methods.exact.evidence import Evidence, collect, verdict
+from proxycal.errors import SettingsError
+from proxycal.methods.exact.details import details_of
+from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
-from proxycal.methods.latent_content import choose_content, is_curved
+from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.moments.estimate import fit_moments
-from proxycal.methods.packing import pack, unpack
-from proxycal.methods.paper.content_config import ContentConfig
-from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
-from proxycal.methods.registry import Effects, Estimate, Prediction
+from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
-from proxycal.mixture.designs import Data, Frame, Spec, canonical_order
-from proxycal.mixture.features import Basis
-from proxycal.mixture.laws import Params, Rows, Shape, content_mean, posterior
+from proxycal.mixture.designs import canonical_order
 from proxycal.mixture.refits import refit_shifts
+from proxycal.result import Estimate
 
 if TYPE_CHECKING:
-    from proxycal.finding import Finding
-    from proxycal.methods.latent_content import ContentChoice
-    from proxycal.methods.paper.content import ContentFit
     from proxycal.mixture.candidates import ExactBias
+    from proxycal.mixture.designs import Data
+    from proxycal.mixture.laws import Rows
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
-_PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
-
-
-@dataclass(frozen=True, slots=True)
-class ExactFit:
-    """The fitted mixture, the rows to match with, the estimates side by side and what the verdict rests on.
-
-    sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
-    shift_cov : (L, L) of its shift, outcome's units. cluster_sd : sd of what rows of a cluster share.
-    controls : unbiased rows, or None where the split leaves nothing to match. content : stage 1, where z_hat
-    is among the content features.
-    """
-
-    sign: float
-    level: float
-    spec: Spec
-    shift_cov: np.ndarray
-    sigma: float
-    cluster_sd: float
-    controls: Controls | None
-    estimates: tuple[Estimate, ...]
-    share_biased: float
-    evidence: Evidence
-    content: ContentFit | None = None
-
-    @property
-    def estimate(self) -> Estimate:
-        """The exact estimate."""
-        return self.estimates[0]
-
-    @property
-    def verdict(self) -> str:
-        """What the evidence allows to say."""
-        return verdict(self.evidence)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The reasons for the verdict and the cross-checks."""
-        return findings(self.evidence)
-
-    @property
-    def history(self) -> dict[str, np.ndarray]:
-        """Nothing is trained by epochs."""
-        return {}
-
-    def predict(self, arrays: Arrays) -> Prediction:
-        """Answer for rows encoded like the fitted ones."""
-        y, rows, p_biased = self._posterior(arrays)
-        scale = self.spec.frame.scale
-        alpha_row = rows.D @ self.spec.params.a[0] * scale
-        se_row = np.sqrt(np.maximum(((rows.D @ self.shift_cov) * rows.D).sum(axis=1), 0.0))
-        # What calibration takes off is a bias of the stated direction; a level without one is left alone.
-        made = calibrate(y, p_biased, np.maximum(alpha_row, 0.0), se_row, "over", self.level)
-        low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
-        post = posterior(self.spec.params, rows, self.spec.shape)
-        mu = content_mean(self.spec.params, rows, post) * scale + self.spec.frame.centre
-        return Prediction(
-            p_biased=p_biased,
-            mu=self.sign * mu,
-            shift=self.sign * made.shift,
-            y_cal=self.sign * made.y_cal,
-            low=low,
-            high=high,
-            z=content_index(self.spec, rows),
-            a=p_biased,
-        )
-
-    def effects(self, arrays: Arrays) -> Effects:
-        """Local effects, each row against its nearest unbiased fitted rows in the content index."""
-        if self.controls is None:
-            raise TableError(
-                "there are no unbiased rows to match with, so no local effects: the fit says nobody, or "
-                "everybody, is biased; read findings_"
-            )
-        y, rows, p_biased = self._posterior(arrays)
-        made = match_new(self.controls, y, content_index(self.spec, rows), p_biased > 0.5)
-        return Effects(self.sign * made.tau, made.n_matched, made.neighbours, made.distances)
-
-    def _posterior(self, arrays: Arrays) -> tuple[np.ndarray, Rows, np.ndarray]:
-        """The outcome as over-reported, its features, and P(A=1|data)."""
-        data = data_of(arrays, self.sign)
-        if self.content is not None:
-            data = replace(data, extra=self.content.encode(arrays.P, arrays.E))
-        rows = self.spec.frame.rows(replace(data, truth=None))
-        return data.y, rows, p_of(self.spec, rows, self.cluster_sd)
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything needed to rebuild the fit exactly."""
-        frame = self.spec.frame
-        content, content_arrays = frame.content.state()
-        gate, gate_arrays = frame.gate.state()
-        values: dict[str, Any] = {
-            "sign": self.sign,
-            "level": self.level,
-            "shape": asdict(self.spec.shape),
-            "frame": {
-                "features": frame.features,
-                "effect": frame.effect,
-                "n_levels": frame.n_levels,
-                "centre": frame.centre,
-                "scale": frame.scale,
-                "content": content,
-                "gate": gate,
-            },
-            "sigma": self.sigma,
-            "cluster_sd": self.cluster_sd,
-            "k": None if self.controls is None else self.controls.k,
-            "estimates": [one.to_dict() for one in self.estimates],
-            "share_biased": self.share_biased,
-            "evidence": self.evidence.to_dict(),
-        }
-        named = {name: getattr(self.spec.params, name) for name in _PARAMS}
-        parts = {
-            "params": {
-                name: np.ascontiguousarray(value) for name, value in named.items() if value is not None
-            },
-            "content": {name: np.ascontiguousarray(value) for name, value in content_arrays.items()},
-            "gate": {name: np.ascontiguousarray(value) for name, value in gate_arrays.items()},
-            "errors": {"shift_cov": np.ascontiguousarray(self.shift_cov)},
-        }
-        if self.controls is not None:
-            parts["controls"] = controls_tensors(self.controls)
-        if self.content is not None:
-            values["stage1"] = {
-                "config": self.content.config.to_dict(),
-                "dims": [self.content.n_proxies, self.content.n_environment],
-            }
-            parts["stage1"] = self.content.tensors
-        return values, pack(parts)
-
-    @classmethod
-    def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """The reverse of `state`."""
-        kept = values["frame"]
-        params = unpack(tensors, "params")
-        frame = Frame(
-            features=str(kept["features"]),
-            content=Basis.from_state(kept["content"], unpack(tensors, "content")),
-            gate=Basis.from_state(kept["gate"], unpack(tensors, "gate")),
-            effect=str(kept["effect"]),
-            n_levels=int(kept["n_levels"]),
-            centre=float(kept["centre"]),
-            scale=float(kept["scale"]),
-        )
-        return cls(
-            sign=float(values["sign"]),
-            level=float(values["level"]),
-            spec=Spec(Shape(**values["shape"]), frame, _params_from(params)),
-            shift_cov=unpack(tensors, "errors")["shift_cov"],
-            sigma=float(values["sigma"]),
-            cluster_sd=float(values["cluster_sd"]),
-            controls=None
-            if values["k"] is None
-            else controls_from(unpack(tensors, "controls"), int(values["k"])),
-            estimates=tuple(Estimate.from_dict(one) for one in values["estimates"]),
-            share_biased=float(values["share_biased"]),
-            evidence=Evidence.from_dict(values["evidence"]),
-            content=_stage1(values["stage1"], tensors) if "stage1" in values else None,
-        )
-
-
-def _stage1(kept: dict[str, Any], tensors: dict[str, np.ndarray]) -> ContentFit:
-    # Torch is loaded only for runs that used it.
-    from proxycal.methods.paper.content import ContentFit
-
-    config = ContentConfig.from_dict(kept["config"])
-    return ContentFit.from_tensors(config, tuple(kept["dims"]), unpack(tensors, "stage1"))
-
-
-def _params_from(named: dict[str, np.ndarray]) -> Params:
-    found: dict[str, Any] = {name: named.get(name) for name in _PARAMS}
-    return Params(**found)
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
-    """Race and fit, then put matching and moments beside the answer."""
+    """Compare the models, then put matching and moments beside the answer."""
     return answered(find(arrays, settings), arrays, settings)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The race of some rows: its sign, the rows as it saw them, its answer, and how content was chosen."""
+    """The model comparison of some rows: its sign, the rows as it saw them, and its answer."""
 
     sign: float
     data: Data
     bias: ExactBias
-    choice: ContentChoice | None
 
 
 def find(arrays: Arrays, settings: Settings) -> Found:
-    """Race and fit."""
-    sign = 1.0 if settings.direction == "over" else -1.0
-    data = data_of(arrays, sign)
+    """Compare the models."""
     _check_effect(settings.effect, arrays)
-    found = fit_exact(data, settings.effect, seed=settings.random_state)
-    choice = None
-    if is_curved(found):
-        names = (*arrays.proxy_names, *arrays.environment_names)
-        who = p_of(found.bias, found.bias.frame.rows(replace(data, truth=None)), found.cluster_sd)
-        choice = choose_content(data, found, who, settings, names)
-        if choice.content is not None:
-            data = replace(data, extra=choice.content.encode(arrays.P, arrays.E))
-            found = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
+    data = data_of(arrays, settings.sign)
+    bias = fit_exact(data, settings.effect, seed=settings.random_state)
     if settings.interval == "bootstrap":
-        found = _bootstrapped(found, data, settings)
-    return Found(sign, data, found, choice)
+        bias = _bootstrapped(bias, data, settings)
+    return Found(settings.sign, data, bias)
 
 
-def answered(race: Found, arrays: Arrays, settings: Settings) -> ExactFit:
-    """The answer of a race with matching and moments of its rows beside it."""
-    data, found, choice = race.data, race.bias, race.choice
-    rows = found.bias.frame.rows(replace(data, truth=None))
-    p_biased = p_of(found.bias, rows, found.cluster_sd)
-    controls, match = match_likely(
-        data.y, content_index(found.bias, rows), p_biased, data.weights, data.cluster, settings.level
-    )
-    moments = fit_moments(
-        data.y, arrays.P, arrays.E, data.weights, data.cluster, direction="over", level=settings.level
-    )
+def answered(
+    comparison: Found, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+) -> ExactFit:
+    """The answer of a comparison with matching and moments of its rows beside it.
+
+    n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
+    units of its cost here.
+    """
+    data, bias = comparison.data, comparison.bias
+    answers = answer_rows(bias.bias, data, bias.cluster_sd)
+    p_biased, level = answers.p_biased, settings.level
+    controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
+    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, "over", level)
     estimates = (
-        _exact_estimate(found, rows, p_biased, data.weights, settings.level),
+        _exact_estimate(bias, answers.rows, p_biased, data.weights, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
-        *_level_estimates(found, arrays, settings.level),
+        *_level_estimates(bias, arrays, level),
     )
+    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments)
+    if n is not None:
+        evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
     return ExactFit(
-        sign=race.sign,
-        level=settings.level,
-        spec=found.bias,
-        shift_cov=found.shift_cov,
-        sigma=found.sigma,
-        cluster_sd=found.cluster_sd,
+        sign=comparison.sign,
+        level=level,
+        spec=bias.bias,
+        shift_cov=bias.shift_cov,
+        gate_cov=bias.gate_cov,
+        sigma=bias.sigma,
+        cluster_sd=bias.cluster_sd,
         controls=controls,
+        estimate=estimates[0],
         estimates=estimates,
-        share_biased=found.share,
-        evidence=collect(
-            found, data, rows, p_biased, estimates, moments, "" if choice is None else choice.reading
-        ),
-        content=choice.content if choice is not None and found.bias.frame.features == "z_hat" else None,
+        share_biased=bias.share,
+        evidence=evidence,
+        verdict=verdict(evidence),
+        findings=findings(evidence),
+        details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
     )
 
 
@@ -292,40 +109,6 @@ def _bootstrapped(found: ExactBias, data: Data, settings: Settings) -> ExactBias
         data.weights[order], cluster, BOOTSTRAP_DRAWS, settings.random_state
     )
     return replace(found, shift_cov=bootstrap_covariance(refit_shifts(found, data, weights)))
-
-
-def data_of(arrays: Arrays, sign: float) -> Data:
-    """The arrays as the exact estimator sees them: the bias upward."""
-    numeric = ~np.array([*arrays.proxy_categorical, *arrays.categorical], dtype=bool)
-    return Data(
-        y=sign * outcome_of(arrays),
-        P=arrays.P,
-        E=arrays.E,
-        weights=arrays.weights,
-        curved=numeric,
-        cluster=arrays.cluster,
-        levels=arrays.levels,
-        truth=None if arrays.truth is None else sign * arrays.truth,
-    )
-
-
-def p_of(spec: Spec, rows: Rows, cluster_sd: float) -> np.ndarray:
-    """P(A=1|data) of any rows; a row of an unknown cluster carries its intercept as noise."""
-    params = spec.params
-    if cluster_sd > 0.0:
-        variance = np.exp(2.0 * params.log_sigma) + (cluster_sd / spec.frame.scale) ** 2
-        params = replace(params, log_sigma=0.5 * np.log(variance))
-    return posterior(params, rows, spec.shape).p_biased[0]
-
-
-def content_index(spec: Spec, rows: Rows) -> np.ndarray:
-    """The content that drives the outcome, (n, d): each component's own linear predictor."""
-    beta = spec.params.beta[0]
-    if spec.shape.means == "shared":
-        beta = beta[:1]
-    elif spec.shape.means == "atom":
-        beta = beta[:-1]
-    return np.asarray(rows.X @ beta.T) * spec.frame.scale
 
 
 def _check_effect(effect: str, arrays: Arrays) -> None:

@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
-from proxycal.effect.calibrate import calibrate
+from proxycal.effect.calibrate import calibrate_turned
+from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
-from proxycal.errors import TableError, UnavailableError
-from proxycal.finding import Finding
+from proxycal.errors import TableError
 from proxycal.methods.crosschecks import WEAK_F, agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
-from proxycal.methods.parts import controls_from, controls_tensors, match_likely, outcome_of
-from proxycal.methods.registry import Effects, Estimate, Prediction
+from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.result import Details, Effects, Estimate, Finding, number
 
 if TYPE_CHECKING:
+    from proxycal.result import Prediction, Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -66,7 +67,7 @@ class MomentsMethod:
         return Estimate.missing("exact", "not run: fit with method='exact'"), self.moments, self.match
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """Found where E is a strong instrument, two values suffice and the interval excludes 0."""
         strong = self.first_stage_f >= WEAK_F and self.two_valued_p > CONTRADICTED
         return "bias found" if strong and self.moments.excludes_zero else "not identified"
@@ -98,27 +99,17 @@ class MomentsMethod:
         )
 
     @property
-    def history(self) -> dict[str, np.ndarray]:
-        """Nothing is trained by epochs."""
-        return {}
+    def details(self) -> Details:
+        """Nothing beside the answer."""
+        return Details()
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
         y, content, p_biased = self._posterior(arrays)
         alpha = self.moments.alpha if math.isfinite(self.moments.alpha) else 0.0
         se = self.moments.se if math.isfinite(self.moments.se) else 0.0
-        made = calibrate(y, p_biased, np.full(len(y), alpha), se, "over", self.level)
-        low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
-        return Prediction(
-            p_biased=p_biased,
-            mu=self.sign * (content[:, 0] + self.centre),
-            shift=self.sign * made.shift,
-            y_cal=self.sign * made.y_cal,
-            low=low,
-            high=high,
-            z=content,
-            a=p_biased,
-        )
+        mu = content[:, 0] + self.centre
+        return calibrate_turned(self.sign, y, p_biased, alpha, se, self.level, mu=mu, z=content, a=p_biased)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in content."""
@@ -147,9 +138,8 @@ class MomentsMethod:
             "first_stage_f",
             "two_valued_p",
         )
-        numbers = {name: getattr(self, name) for name in names}
-        values: dict[str, Any] = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
-        values |= {"moments": self.moments.to_dict(), "match": self.match.to_dict()}
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values |= {"moments": self.moments, "match": self.match}
         parts = {"content": {"b": self.b, "gate": self.gate}}
         if self.controls is not None:
             values["k"] = self.controls.k
@@ -161,9 +151,7 @@ class MomentsMethod:
         """The reverse of `state`."""
         content = unpack(tensors, "content")
         numbers = {
-            name: math.nan if value is None else float(value)
-            for name, value in values.items()
-            if name not in ("moments", "match", "k")
+            name: number(value) for name, value in values.items() if name not in ("moments", "match", "k")
         }
         kept = None if "k" not in values else controls_from(unpack(tensors, "controls"), int(values["k"]))
         return cls(
@@ -190,11 +178,7 @@ def p_biased(u: np.ndarray, h: np.ndarray, alpha: float, sigma: float) -> np.nda
 
 def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
     """Moments first, then who is biased, then matching beside them."""
-    if settings.effect != "constant":
-        raise UnavailableError(
-            f"effect='{settings.effect}' is not available with method='moments': use method='exact'"
-        )
-    sign = 1.0 if settings.direction == "over" else -1.0
+    sign = settings.sign
     y, w = sign * outcome_of(arrays), arrays.weights
     found = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, "over", settings.level)
     alpha = found.alpha if math.isfinite(found.alpha) else 0.0

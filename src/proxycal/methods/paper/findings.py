@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxycal.finding import Finding
 from proxycal.methods.crosschecks import agreement, first_stage
+from proxycal.result import Finding, number
 
 if TYPE_CHECKING:
-    from proxycal.methods.registry import Estimate
+    from proxycal.result import Estimate, Verdict
 
 # Of the nearest rows, how many an approximate search should find.
 ENOUGH_FOUND = 0.95
@@ -40,24 +39,20 @@ class Evidence:
     stopped: tuple[str, str]
     recall: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        values = asdict(self)
-        values["first_stage_f"] = self.first_stage_f if math.isfinite(self.first_stage_f) else None
-        return values | {"best_epochs": list(self.best_epochs), "stopped": list(self.stopped)}
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
-        """The reverse of `to_dict`."""
-        f = values["first_stage_f"]
+        """The evidence from what JSON keeps of it."""
         first, second = values["best_epochs"]
         content, bias = values["stopped"]
-        rest: dict[str, Any] = {"first_stage_f": math.nan if f is None else float(f)}
+        rest: dict[str, Any] = {
+            name: number(values[name])
+            for name in ("kl", "score_share", "bic_gain", "first_stage_f", "recall")
+        }
         rest |= {"best_epochs": (int(first), int(second)), "stopped": (str(content), str(bias))}
         return cls(**values | rest)
 
 
-def verdict(evidence: Evidence, match: Estimate, moments: Estimate) -> str:
+def verdict(evidence: Evidence, match: Estimate, moments: Estimate) -> Verdict:
     """A bias is found with a living score, two groups, an interval above 0 and moments that agree.
 
     The method has no null comparison and cannot say "no bias found": all else is "not identified".

@@ -9,16 +9,15 @@ signed answer on the way out, so that the two mirror each other exactly.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.stats import norm
 
-from proxycal.effect.calibrate import calibrate
+from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, Matches, MatchFit, match_effect, match_new
-from proxycal.errors import TableError, UnavailableError
-from proxycal.finding import Finding
+from proxycal.errors import TableError
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.paper.content import ContentFit, fit_content
@@ -29,12 +28,14 @@ from proxycal.methods.paper.networks.config import VaeConfig
 from proxycal.methods.paper.score import BiasVaeFit, fit_bias_vae
 from proxycal.methods.paper.score_config import BiasVaeConfig
 from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
-from proxycal.methods.registry import Effects, Estimate, Prediction
+from proxycal.result import Details, Effects, Estimate, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.settings import PaperSettings, Settings
+    from proxycal.methods.paper.settings import PaperSettings
+    from proxycal.result import Prediction, Verdict
+    from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
 _NO_NULL = "splits the outcome by a score made from it: without any bias it still reports about 1.5 noise sd"
@@ -74,7 +75,7 @@ class PaperFit:
         return Estimate.missing("exact", "not run: fit with method='exact'"), self.moments, self.match
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """Found where the score lives, falls into two groups, the interval excludes 0 and moments agree."""
         return verdict(self.evidence, self.match, self.moments)
 
@@ -84,29 +85,21 @@ class PaperFit:
         return (*findings(self.evidence, self.match, self.moments), *_rows_seen(self.rows))
 
     @property
-    def history(self) -> dict[str, np.ndarray]:
+    def details(self) -> Details:
         """Every term of both losses by epoch."""
         stages = {"content": self.content.history, "bias": self.bias.history}
-        return {f"{stage}.{name}": curve for stage, part in stages.items() for name, curve in part.items()}
+        history = {f"{stage}.{name}": curve for stage, part in stages.items() for name, curve in part.items()}
+        return Details(history=history)
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
         y, z, a = self._latents(arrays)
         p_biased = self.split.probability(a)
         matches = self._matches(y, z, a)
-        # The stated direction is "over" in here; the signs are put back below.
-        made = calibrate(y, p_biased, self.match.alpha, self.match.se, direction="over", level=self.level)
-        low, high = (made.low, made.high) if self.sign > 0 else (-made.high, -made.low)
-        return Prediction(
-            p_biased=p_biased,
-            mu=self.sign * self._mu(y, matches),
-            shift=self.sign * made.shift,
-            y_cal=self.sign * made.y_cal,
-            low=low,
-            high=high,
-            z=z,
-            a=self.split.sign * a,
-        )
+        return calibrate_turned(
+            self.sign, y, p_biased, self.match.alpha, self.match.se, self.level,
+            mu=self._mu(y, matches), z=z, a=self.split.sign * a,
+        )  # fmt: skip
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows."""
@@ -126,13 +119,13 @@ class PaperFit:
                 "config": self.bias.config.to_dict(),
                 "dims": [self.bias.n_content, self.bias.n_environment],
             },
-            "split": asdict(self.split),
+            "split": self.split,
             "k": self.controls.k,
-            "match": self.match.to_dict(),
-            "moments": self.moments.to_dict(),
+            "match": self.match,
+            "moments": self.moments,
             "share_biased": self.share_biased,
-            "evidence": self.evidence.to_dict(),
-            "rows": list(self.rows),
+            "evidence": self.evidence,
+            "rows": self.rows,
         }
         parts = {
             "content": self.content.tensors,
@@ -191,9 +184,8 @@ def fit_paper_together(
     parts : the same rows of one table, encoded for each fold; rows : the positions that each fold is fitted
     on. No fold sees another's rows: the answer is that of `fit_paper` on each fold alone, up to rounding.
     """
-    refuse_effects(settings)
-    asked, first = settings.paper, parts[0]
-    sign = 1.0 if settings.direction == "over" else -1.0
+    asked, first = _asked(settings), parts[0]
+    sign = settings.sign
     y, w = sign * outcome_of(first), first.weights
     seeds = stage_seeds(settings)
     held = [
@@ -217,9 +209,8 @@ def fit_paper_together(
 
 def fit_paper_given(content: ContentFit, n: int, arrays: Arrays, settings: Settings) -> PaperFit:
     """Everything after stage 1, which was trained on n rows, on a sample of them."""
-    refuse_effects(settings)
-    asked, E = settings.paper, arrays.E
-    y = outcome_of(arrays) * (1.0 if settings.direction == "over" else -1.0)
+    asked, E = _asked(settings), arrays.E
+    y = outcome_of(arrays) * settings.sign
     seeds = stage_seeds(settings)
     train, validation = hold_out(arrays.n, asked.validation, seeds[0], arrays.cluster)
     z = content.encode(arrays.P, E)
@@ -230,13 +221,9 @@ def fit_paper_given(content: ContentFit, n: int, arrays: Arrays, settings: Setti
     return replace(_finish(arrays, settings, content, bias, validation), rows=(n, arrays.n))
 
 
-def refuse_effects(settings: Settings) -> None:
-    """One size of the bias is all that the method has."""
-    if settings.effect != "constant":
-        raise UnavailableError(
-            f"effect='{settings.effect}' is not available with method='paper': use effect='constant', or "
-            "compare the local effects of effects() between groups"
-        )
+def _asked(settings: Settings) -> PaperSettings:
+    section: PaperSettings = settings.section("paper")
+    return section
 
 
 def stage_seeds(settings: Settings) -> list[int]:
@@ -248,8 +235,8 @@ def _finish(
     arrays: Arrays, settings: Settings, content: ContentFit, bias: BiasVaeFit, validation: np.ndarray
 ) -> PaperFit:
     """Cut the groups on validation rows, match, and cross-check with the moments."""
-    asked, E, w = settings.paper, arrays.E, arrays.weights
-    sign = 1.0 if settings.direction == "over" else -1.0
+    asked, E, w = _asked(settings), arrays.E, arrays.weights
+    sign = settings.sign
     y = sign * outcome_of(arrays)
     z = content.encode(arrays.P, E)
     a = bias.score(y, z, E)

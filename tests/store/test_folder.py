@@ -20,9 +20,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proxycal import store
 from proxycal.errors import StoreError
-from proxycal.store import Run, atomic_file, load_run, read_table, save_run, write_table, write_text
+from proxycal.files import atomic_file, read_table, write_table, write_text
+from proxycal.store import folder as store
+from proxycal.store.folder import Run, load_run, save_run
 
 
 def small_run(seed: int = 0) -> Run:
@@ -200,7 +201,7 @@ def test_a_file_size_limit_is_one_clear_error(tmp_path):
 import resource, signal, sys
 import pandas as pd
 from proxycal.errors import StoreError
-from proxycal.store import write_table
+from proxycal.files import write_table
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
@@ -239,7 +240,7 @@ def test_killed_at_any_moment_a_run_folder_is_whole(tmp_path):
 import sys
 sys.path.insert(0, sys.argv[2])
 from test_store import small_run
-from proxycal.store import save_run
+from proxycal.store.folder import save_run
 print("ready", flush=True)
 while True:
     for seed in range(2):

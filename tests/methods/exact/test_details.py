@@ -9,8 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import proxycal
-from proxycal.methods.exact.fit import data_of
-from proxycal.methods.exact.portrait import gate_covariance, gate_of, spread_of
+from proxycal.methods.exact.record import data_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.testing.example import biased_jobs
 
@@ -38,11 +37,17 @@ def with_an_atom():
 
 
 @pytest.mark.parametrize("world", [plain, clustered, with_an_atom])
-def test_the_gate_covariance_read_off_a_saved_fit_is_that_of_the_fit(world):
+def test_the_gate_covariance_of_the_comparison_is_kept_and_saved(world, tmp_path):
     table, roles = world()
     model = proxycal.ProxyCalibrator(roles).fit(table)
-    expected = fit_exact(data_of(model.training_, 1.0)).gate_cov
-    assert np.allclose(gate_covariance(model.fit_, model.training_, model.result_.n), expected, rtol=1e-6)
+    expected = fit_exact(data_of(model.result_.training, 1.0)).gate_cov
+    assert np.allclose(model.result_.method_fit.gate_cov, expected, rtol=1e-9)
+    model.save(tmp_path / "run")
+    kept = proxycal.load(tmp_path / "run").result_.method_fit
+    assert np.array_equal(kept.gate_cov, model.result_.method_fit.gate_cov)
+    assert kept.details.gate == model.result_.method_fit.details.gate
+    assert kept.details.sizes == model.result_.method_fit.details.sizes
+    assert np.array_equal(kept.details.curve.biased, model.result_.method_fit.details.curve.biased)
 
 
 def test_the_gate_is_the_logistic_that_made_the_biased():
@@ -52,19 +57,12 @@ def test_the_gate_is_the_logistic_that_made_the_biased():
     table = sim.table.assign(region=np.where(south, "south", "north"))
     roles = replace(sim.roles, environment=(*sim.roles.environment, "region"))
     model = proxycal.ProxyCalibrator(roles).fit(table)
-    terms = {one.column: one for one in gate_of(model.fit_, model.training_, model.result_.n, 0.95)}
+    terms = {one.column: one for one in model.result_.method_fit.details.gate}
     assert (terms["region"].level, terms["region"].reference) == ("south", "north")
     assert terms["region"].low > 1.0
     # Against a logistic regression on who is really biased.
-    truth = LogisticRegression(C=1e4, max_iter=1000).fit(model.training_.E, sim.truth["a"]).coef_[0]
+    truth = LogisticRegression(C=1e4, max_iter=1000).fit(model.result_.training.E, sim.truth["a"]).coef_[0]
     assert np.log([one.odds for one in terms.values()]) == pytest.approx(truth, abs=0.3)
-
-
-def test_a_part_of_the_rows_is_scaled_to_all():
-    table, roles = plain()
-    model = proxycal.ProxyCalibrator(roles).fit(table)
-    whole = gate_covariance(model.fit_, model.training_, model.result_.n)
-    assert np.allclose(gate_covariance(model.fit_, model.training_, 2 * model.result_.n), whole / 2)
 
 
 @pytest.mark.parametrize(("direction", "sign"), [("over", 1.0), ("under", -1.0)])
@@ -72,12 +70,14 @@ def test_the_mixture_lies_where_the_rows_lie(direction, sign):
     sim = simulated(n=2000)
     table = sim.table.assign(y=sign * sim.table["y"])
     model = proxycal.ProxyCalibrator(sim.roles, direction=direction).fit(table)
-    gap = model.rows_.y_obs - model.rows_.mu
-    made = spread_of(model.fit_, model.training_, gap)
+    rows = model.result_.rows
+    gap = rows.y_obs - rows.predicted.mu
+    made = model.result_.method_fit.details.curve
+    assert made.at[0] < gap.min() < gap.max() < made.at[-1]
     assert made.unbiased[-1] + made.biased[-1] == pytest.approx(1.0, abs=0.01)
     assert made.biased[-1] == pytest.approx(model.share_biased_, abs=0.01)
     assert (np.diff(made.unbiased) >= -1e-12).all()
-    for name, part in (("unbiased", 1.0 - model.rows_.p_biased), ("biased", model.rows_.p_biased)):
+    for name, part in (("unbiased", 1.0 - rows.predicted.p_biased), ("biased", rows.predicted.p_biased)):
         seen = [float(part[gap <= place].sum()) / len(gap) for place in made.at]
         assert np.abs(getattr(made, name) - seen).max() < 0.03
 
@@ -85,5 +85,5 @@ def test_the_mixture_lies_where_the_rows_lie(direction, sign):
 def test_other_methods_have_no_mixture_to_show():
     table, roles = plain()
     model = proxycal.ProxyCalibrator(roles, method="moments").fit(table)
-    assert spread_of(model.fit_, model.training_, model.rows_.y_obs) is None
-    assert gate_of(model.fit_, model.training_, model.result_.n, 0.95) == ()
+    details = model.result_.method_fit.details
+    assert (details.curve, details.gate, details.sizes) == (None, (), ())

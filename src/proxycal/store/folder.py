@@ -28,14 +28,12 @@ import safetensors
 import safetensors.numpy
 
 from proxycal.errors import StoreError
-from proxycal.files import atomic_file, explained, first_line, read_table, sync, write_table, write_text
+from proxycal.files import explained, first_line, sync, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Run", "atomic_file", "load_run", "read_table", "save_run", "write_table", "write_text"]
-
-FORMAT = 1
+FORMAT = 2
 RUN_FILES = (
     "config.toml",
     "roles.json",
@@ -211,6 +209,11 @@ def _manifest(folder: Path) -> dict[str, dict[str, Any]]:
             raise StoreError(
                 f"run folder '{folder}' was written by a newer proxycal (format {version}, this one reads "
                 f"up to {FORMAT}): upgrade with `pip install --upgrade proxycal`"
+            )
+        if version < FORMAT:
+            raise StoreError(
+                f"run folder '{folder}' was written by an older proxycal (format {version}, this one reads "
+                f"{FORMAT}): run `proxycal fit` again"
             )
         return {
             name: {"sha256": str(files[name]["sha256"]), "bytes": int(files[name]["bytes"])}

@@ -1,0 +1,203 @@
+"""A finished exact fit: answers for rows, and its state in a run folder.
+
+Everything inside speaks of over-reporting; direction="under" negates the outcome on the way in and every
+signed answer on the way out, so that the two mirror each other exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from proxycal.effect.calibrate import calibrate_turned
+from proxycal.effect.match import Controls, match_new
+from proxycal.errors import TableError
+from proxycal.methods.exact.details import kept_details
+from proxycal.methods.exact.evidence import Evidence, verdict
+from proxycal.methods.exact.findings import findings
+from proxycal.methods.packing import pack, unpack
+from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.mixture.answers import answer_rows
+from proxycal.mixture.designs import Data, Frame, Spec
+from proxycal.mixture.features import Basis
+from proxycal.mixture.laws import Params, Shape
+from proxycal.result import Curve, Effects, Estimate, GateTerm, number
+
+if TYPE_CHECKING:
+    from proxycal.mixture.answers import RowAnswers
+    from proxycal.result import Details, Finding, Prediction, Verdict
+    from proxycal.table.encode import Arrays
+
+_PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
+_CURVE = ("at", "unbiased", "biased")
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFit:
+    """The fitted mixture, the rows to match with, the estimates side by side and what the verdict rests on.
+
+    sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
+    shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
+    the gate. cluster_sd : sd of what rows of a cluster share.
+    controls : unbiased rows, or None where the split leaves nothing to match.
+    verdict, findings : what the evidence allows to say, and the reasons.
+    """
+
+    sign: float
+    level: float
+    spec: Spec
+    shift_cov: np.ndarray
+    gate_cov: np.ndarray
+    sigma: float
+    cluster_sd: float
+    controls: Controls | None
+    estimate: Estimate
+    estimates: tuple[Estimate, ...]
+    share_biased: float
+    evidence: Evidence
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    details: Details
+
+    def predict(self, arrays: Arrays) -> Prediction:
+        """Answer for rows encoded like the fitted ones."""
+        data, answers = self._answers(arrays)
+        D = answers.rows.D
+        se_row = np.sqrt(np.maximum(((D @ self.shift_cov) * D).sum(axis=1), 0.0))
+        # What calibration takes off is a bias of the stated direction; a level without one is left alone.
+        size = np.maximum(answers.size, 0.0)
+        p = answers.p_biased
+        return calibrate_turned(
+            self.sign, data.y, p, size, se_row, self.level, mu=answers.mu, z=answers.content, a=p
+        )
+
+    def effects(self, arrays: Arrays) -> Effects:
+        """Local effects, each row against its nearest unbiased fitted rows in the content index."""
+        if self.controls is None:
+            raise TableError(
+                "there are no unbiased rows to match with, so no local effects: the fit says nobody, or "
+                "everybody, is biased; read findings_"
+            )
+        data, answers = self._answers(arrays)
+        matches = match_new(self.controls, data.y, answers.content, answers.p_biased > 0.5)
+        return Effects(self.sign * matches.tau, matches.n_matched, matches.neighbours, matches.distances)
+
+    def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
+        """The rows as over-reported, and what the mixture says of them."""
+        data = data_of(arrays, self.sign)
+        return data, answer_rows(self.spec, data, self.cluster_sd)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything needed to rebuild the fit exactly."""
+        frame = self.spec.frame
+        content, content_arrays = frame.content.state()
+        gate, gate_arrays = frame.gate.state()
+        values: dict[str, Any] = {
+            "sign": self.sign,
+            "level": self.level,
+            "shape": asdict(self.spec.shape),
+            "frame": {
+                "features": frame.features,
+                "effect": frame.effect,
+                "n_levels": frame.n_levels,
+                "centre": frame.centre,
+                "scale": frame.scale,
+                "content": content,
+                "gate": gate,
+            },
+            "sigma": self.sigma,
+            "cluster_sd": self.cluster_sd,
+            "k": None if self.controls is None else self.controls.k,
+            "estimates": self.estimates,
+            "share_biased": self.share_biased,
+            "evidence": self.evidence,
+            "gate": self.details.gate,
+            "sizes": self.details.sizes,
+        }
+        named = {name: getattr(self.spec.params, name) for name in _PARAMS}
+        parts = {
+            "params": {
+                name: np.ascontiguousarray(value) for name, value in named.items() if value is not None
+            },
+            "content": {name: np.ascontiguousarray(value) for name, value in content_arrays.items()},
+            "gate": {name: np.ascontiguousarray(value) for name, value in gate_arrays.items()},
+            "errors": {
+                "shift_cov": np.ascontiguousarray(self.shift_cov),
+                "gate_cov": np.ascontiguousarray(self.gate_cov),
+            },
+        }
+        if self.controls is not None:
+            parts["controls"] = controls_tensors(self.controls)
+        if self.details.curve is not None:
+            parts["curve"] = {
+                name: np.ascontiguousarray(getattr(self.details.curve, name)) for name in _CURVE
+            }
+        return values, pack(parts)
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """The reverse of `state`."""
+        kept = values["frame"]
+        params = unpack(tensors, "params")
+        frame = Frame(
+            features=str(kept["features"]),
+            content=Basis.from_state(kept["content"], unpack(tensors, "content")),
+            gate=Basis.from_state(kept["gate"], unpack(tensors, "gate")),
+            effect=str(kept["effect"]),
+            n_levels=int(kept["n_levels"]),
+            centre=float(kept["centre"]),
+            scale=float(kept["scale"]),
+        )
+        shape, errors = Shape(**values["shape"]), unpack(tensors, "errors")
+        curve = unpack(tensors, "curve")
+        evidence = Evidence.from_dict(values["evidence"])
+        return cls(
+            sign=float(values["sign"]),
+            level=float(values["level"]),
+            spec=Spec(shape, frame, _params_from(params)),
+            shift_cov=errors["shift_cov"],
+            gate_cov=errors["gate_cov"],
+            sigma=float(values["sigma"]),
+            cluster_sd=float(values["cluster_sd"]),
+            controls=None
+            if values["k"] is None
+            else controls_from(unpack(tensors, "controls"), int(values["k"])),
+            estimate=Estimate.from_dict(values["estimates"][0]),
+            estimates=tuple(Estimate.from_dict(row) for row in values["estimates"]),
+            share_biased=float(values["share_biased"]),
+            evidence=evidence,
+            verdict=verdict(evidence),
+            findings=findings(evidence),
+            details=kept_details(
+                shape,
+                Curve(*(curve[name] for name in _CURVE)),
+                tuple(_gate_term(row) for row in values["gate"]),
+                tuple((number(bic), number(size)) for bic, size in values["sizes"]),
+            ),
+        )
+
+
+def _params_from(named: dict[str, np.ndarray]) -> Params:
+    found: dict[str, Any] = {name: named.get(name) for name in _PARAMS}
+    return Params(**found)
+
+
+def _gate_term(values: dict[str, Any]) -> GateTerm:
+    return GateTerm(**values | {name: number(values[name]) for name in ("odds", "low", "high")})
+
+
+def data_of(arrays: Arrays, sign: float) -> Data:
+    """The arrays as the exact estimator sees them: the bias upward."""
+    numeric = ~np.array([*arrays.proxy_categorical, *arrays.categorical], dtype=bool)
+    return Data(
+        y=sign * outcome_of(arrays),
+        P=arrays.P,
+        E=arrays.E,
+        weights=arrays.weights,
+        curved=numeric,
+        cluster=arrays.cluster,
+        levels=arrays.levels,
+        truth=None if arrays.truth is None else sign * arrays.truth,
+    )
