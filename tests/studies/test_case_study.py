@@ -102,9 +102,9 @@ def test_too_few_rows_are_left_alone_and_said(joined):
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [
-        (Inputs(), "no losses"),
-        (Inputs(simulated=True, sheldus="x.csv"), "itself"),
-        (Inputs(sheldus="x", storm_events="y"), "two sources"),
+        (Inputs(), "--sheldus or --storm-events is required"),
+        (Inputs(simulated=True, sheldus="x.csv"), "generates all of its files"),
+        (Inputs(sheldus="x", storm_events="y"), "exclude each other"),
         (Inputs(sheldus="x", zones="y"), "--zones"),
         (Inputs(sheldus="x", counties="y"), "--transitions"),
     ],

@@ -140,7 +140,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys, monkeypatch):
     assert main(["experiment", "synthetic", "--quick"]) == 2
     assert "--out" in capsys.readouterr().err
     assert main(["experiment", "sideways", "--out", "x"]) == 2
-    assert "use synthetic, semisynthetic" in capsys.readouterr().err
+    assert "use one of synthetic, semisynthetic" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
