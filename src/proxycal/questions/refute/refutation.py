@@ -81,7 +81,7 @@ class Refutation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; a number that is not finite becomes None."""
-        values: dict[str, Any] = plain(self)
+        values: dict[str, Any] = plain(self, infinity=None)
         return values
 
     @classmethod
