@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import proxycal
+from proxycal import PaperSettings
 from proxycal.errors import SettingsError
 from proxycal.model import ProxyCalibrator
 from proxycal.questions.power import (
@@ -22,7 +23,6 @@ from proxycal.questions.power import (
     summarise,
     without_bias,
 )
-from proxycal.settings import PaperSettings
 
 
 @pytest.fixture(scope="module")

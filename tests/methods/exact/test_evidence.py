@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import fields, replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from proxycal.methods.crosschecks import agreement, apart, first_stage
 from proxycal.methods.exact import evidence as module
 from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
 from proxycal.methods.exact.findings import findings
-from proxycal.methods.registry import VERDICTS, Estimate
 from proxycal.mixture.designs import Data
-from proxycal.result import Finding
+from proxycal.result import Estimate, Finding, Verdict
 
 TOPICS = (
     "race",
@@ -191,7 +191,7 @@ def test_what_does_not_stand_against_no_bias(nothing, change):
 
 def test_every_verdict_is_one_of_three(found, nothing):
     made = {verdict(found), verdict(nothing), verdict(replace(found, converged=False))}
-    assert made == set(VERDICTS)
+    assert made == set(get_args(Verdict))
 
 
 # --- who may disagree ---------------------------------------------------------------------------------------

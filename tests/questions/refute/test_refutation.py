@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 
 import proxycal
-from proxycal import load
+from proxycal import PaperSettings, load
 from proxycal.errors import SettingsError, TableError
 from proxycal.model import NotFittedError, ProxyCalibrator
 from proxycal.questions.refute import REFUTERS, leak
 from proxycal.questions.refute.refutation import Refutation
-from proxycal.settings import PaperSettings
 
 SMALL = PaperSettings(width=16, epochs=5, min_steps=60)
 
