@@ -21,6 +21,8 @@ from proxycal.bias.reach import best_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from proxycal.bias.race import Entrant
     from proxycal.bias.runners import Runner
     from proxycal.bias.sums import Chunked
@@ -71,9 +73,14 @@ def _finer_noise(bias: Runner, finer: Runner, floor: float) -> Runner:
     """
     if bias.entrant.shape.J == 1:
         return bias
-    smooth = np.exp(finer.entrant.params.log_sigma.min()) > 2.0 * floor
+    smooth = bool(_smooth(finer.entrant.params, floor)[0])
     gained = finer.entrant.loglik - bias.entrant.loglik
     return finer if smooth and finer.entrant.converged and gained > COMPONENT else bias
+
+
+def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
+    """Which models have no component as narrow as it may be, (B,)."""
+    return np.asarray(np.exp(params.log_sigma.min(axis=1)) > 2.0 * floor)
 
 
 def _grown(
@@ -82,17 +89,19 @@ def _grown(
     """The model with as many components of noise as BIC pays for, and with one more."""
     while (shape := _finer(best.entrant.shape, max_j)) is not None:
         start = replace(best, entrant=_split(best.entrant, shape, few(best), floor))
-        more = fit(start, best.bic + _aic_margin(best.entrant))
+        more = fit(start, best.bic + _margin(best.entrant))
         if best_of([best, more]) is best:
             return best, more
         best = more
     return best, best
 
 
-def _aic_margin(at: Entrant) -> float:
-    """How far (in BIC) behind a further component may be that AIC still wants."""
+def _margin(at: Entrant) -> float:
+    """How far (in BIC) behind a further component may be that is still wanted: by AIC, if there is a bias."""
+    if at.shape.J == 1 or not at.shape.claims_bias:
+        return BEHIND
     log_n = (at.bic + 2.0 * at.loglik) / size_of(at.shape, at.params)
-    return COMPONENT * max(log_n - 2.0, 0.0) + BEHIND
+    return max(COMPONENT * (log_n - 2.0), BEHIND)
 
 
 def _finer(shape: Shape, max_j: int) -> Shape | None:
@@ -103,7 +112,10 @@ def _finer(shape: Shape, max_j: int) -> Shape | None:
 
 
 def _split(at: Entrant, shape: Shape, chunks: Chunked, floor: float) -> Entrant:
-    """The likeliest model with one component in two, after some steps of EM from every way to do it."""
+    """The likeliest model with one component in two, after some steps of EM from every way to do it.
+
+    One as narrow as it may be comes last: it is a few rows that happen to agree, and others in other rows.
+    """
     starts = [
         _halves(at.params, j, apart, widths)
         for j in range(at.shape.J)
@@ -111,7 +123,7 @@ def _split(at: Entrant, shape: Shape, chunks: Chunked, floor: float) -> Entrant:
     ]
     rules = Rules.of([shape] * len(starts), at.params.beta.shape[2], floor_of(shape, floor))
     tried = run(Params.stack(starts), chunks, rules, STEPS, tol=1e-3)
-    best = int(np.argmax(tried.loglik))
+    best = int(np.argmax(np.where(_smooth(tried.params, floor), tried.loglik, tried.loglik - 1e6)))
     return replace(at, shape=shape, params=tried.params.take(np.array([best])), converged=False)
 
 

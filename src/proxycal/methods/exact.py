@@ -347,7 +347,7 @@ def _exact_estimate(found: ExactBias, level: float) -> Estimate:
     """
     at = found.where_biased
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    mean, se = float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0)))
+    mean, se = float(at @ found.shift), float(np.sqrt(max(float(at @ found.shift_cov @ at), 0.0)))
     made = _normal("exact", mean, se, level, note)
     return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
 
