@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.bias.designs import Data
+    from proxycal.bias.mixture import Rows
     from proxycal.bias.runners import Runner
 
     Array = NDArray[np.float64]
@@ -48,11 +49,13 @@ def within_reach(
     """
     weights = data.weights[index]
     seen = float(weights.sum())
-    rows = {id(r.frame): r.frame.rows(r.side.of(data, index)) for r in runners if r.side.cost == 0.0}
+    rows: dict[tuple[int, int], Rows] = {}
     expected, logliks = [], []
     for r in runners:
-        mine = rows[id(r.frame)] if r.side.cost == 0.0 else r.frame.rows(r.side.of(data, index))
-        logliks.append(posterior(r.entrant.params, mine, r.entrant.shape).loglik[0])
+        key = id(r.frame), id(r.side)
+        if key not in rows:
+            rows[key] = r.frame.rows(r.side.of(data, index))
+        logliks.append(posterior(r.entrant.params, rows[key], r.entrant.shape).loglik[0])
         expected.append(expected_bic(r.entrant, seen, total) - 2.0 * r.side.cost)
     order = [int(i) for i in np.argsort(expected, kind="stable")]
     claims = [r.entrant.shape.claims_bias for r in runners]

@@ -6,7 +6,7 @@ import math
 import time
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
 import pandas as pd
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from pathlib import Path
 
-    from proxycal.experiments.sweep import How
+    from proxycal.experiments.sweep import Cell, How
+    from proxycal.methods.exact import ExactFit
 
 # All kinds of which a table can be fitted in pieces but one, of curves in the proxies, for its time.
 WORLDS = (
@@ -66,7 +67,7 @@ _NOTE = (
 def bench(quick: bool = False) -> Bench:
     """Every world, size of the bias and number of rows once."""
     sizes, alphas = (QUICK, (0.0, 3.0)) if quick else (SAMPLES, ALPHAS)
-    cells = []
+    cells: list[Cell] = []
     for n, sample in sizes.items():
         for world in WORLDS:
             for alpha in alphas:
@@ -110,7 +111,7 @@ def _fit(table: pd.DataFrame, calibrator: ProxyCalibrator, path: str, sample: in
             race = partial(fit_exact, race_rows=len(table))
             patches.enter_context(mock.patch.object(exact_module, "fit_exact", race))
         model = calibrator.fit(table)
-    evidence = model.fit_.evidence
+    evidence = cast("ExactFit", model.fit_).evidence
     return {
         "verdict": model.verdict_,
         "alpha": model.alpha_,
