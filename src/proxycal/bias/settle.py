@@ -52,7 +52,7 @@ def settle(
     lead = null.bic - bias.bic
     finer = bias
     if lead > -DECIDED:
-        bias, finer = _grown(bias, few, fit, floor, max_j)
+        bias, finer = _grown(bias, few, fit, floor, max_j, aic=lead > 0.0)
     if abs(lead) < DECIDED:
         null = _grown(null, few, fit, floor, max_j)[0]
     if bias.bic < null.bic:
@@ -84,21 +84,24 @@ def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
 
 
 def _grown(
-    best: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int
+    best: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int, aic: bool = False
 ) -> tuple[Runner, Runner]:
-    """The model with as many components of noise as BIC pays for, and with one more."""
+    """The model with as many components of noise as BIC pays for, and with one more.
+
+    aic : whether the one more is brought to its maximum where AIC may want it.
+    """
     while (shape := _finer(best.entrant.shape, max_j)) is not None:
         start = replace(best, entrant=_split(best.entrant, shape, few(best), floor))
-        more = fit(start, best.bic + _margin(best.entrant))
+        more = fit(start, best.bic + (_aic_margin(best.entrant) if aic else BEHIND))
         if best_of([best, more]) is best:
             return best, more
         best = more
     return best, best
 
 
-def _margin(at: Entrant) -> float:
-    """How far (in BIC) behind a further component may be that is still wanted: by AIC, if there is a bias."""
-    if at.shape.J == 1 or not at.shape.claims_bias:
+def _aic_margin(at: Entrant) -> float:
+    """How far (in BIC) behind a further component may be that AIC wants."""
+    if at.shape.J == 1:
         return BEHIND
     log_n = (at.bic + 2.0 * at.loglik) / size_of(at.shape, at.params)
     return max(COMPONENT * (log_n - 2.0), BEHIND)

@@ -68,9 +68,10 @@ def bench(quick: bool = False) -> Bench:
     """Every world, size of the bias and number of rows once."""
     sizes, alphas = (QUICK, (0.0, 3.0)) if quick else (SAMPLES, ALPHAS)
     cells: list[Cell] = []
-    for n, sample in sizes.items():
+    # In an order that shows something of everything while a run is unfinished.
+    for alpha in alphas:
         for world in WORLDS:
-            for alpha in alphas:
+            for n, sample in sizes.items():
                 settings = {"world": world, "n": n, "sample": sample, "alpha": alpha}
                 cells += blocks(settings, 1, FIRST_SEED + len(cells))
     return Bench("sampled", tuple(cells), page)
