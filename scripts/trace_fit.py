@@ -50,7 +50,9 @@ def trace(command: list[str]) -> list[tuple[str, str]]:
 
 def main() -> None:
     """Fit a simulated table from the shell's door and print its path."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", action="store_true", help="the two figures only")
     asked = parser.parse_args()
     sim = proxycal.simulate(n=400, d_z=2, d_e=3, n_proxies=3, alpha=5.0, random_state=0)
@@ -65,7 +67,9 @@ def main() -> None:
     if not asked.count:
         for (file, name), room in zip(steps, rooms, strict=True):
             print(f"{room:12} {Path(file).relative_to(ROOT)}  {name}")
-    print(f"{len({file for file, _ in steps})} files, {len(steps)} functions, {switches} switches between rooms")
+    print(
+        f"{len({file for file, _ in steps})} files, {len(steps)} functions, {switches} switches between rooms"
+    )
 
 
 if __name__ == "__main__":

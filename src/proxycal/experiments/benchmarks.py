@@ -10,6 +10,7 @@ from proxycal.experiments import (
     bench_accuracy,
     bench_coverage,
     bench_null,
+    bench_sampled,
     bench_scale,
     bench_speed,
     bench_violations,
@@ -26,8 +27,11 @@ BENCHES = {
     "accuracy": bench_accuracy.bench,
     "coverage": bench_coverage.bench,
     "null": bench_null.bench,
+    "sampled": bench_sampled.bench,
     "violations": bench_violations.bench,
 }
+# These put questions of their own to a fit, so that another function runs their cells, of more code.
+_OWN = {"violations": bench_violations, "sampled": bench_sampled}
 TIMINGS = {"speed": bench_speed.page, "scale": bench_scale.page, "workers": bench_workers.page}
 
 
@@ -44,8 +48,7 @@ def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[st
     if quick and not how.resume and (folder / "sweep.json").exists():
         # A quick run costs two minutes, so that an earlier one is not worth a question.
         shutil.rmtree(folder)
-    # Violations put questions to a fit, so that another function runs their cells, of more code.
-    go, digest = (bench_violations.run, bench_violations.code) if kind == "violations" else (run, code_digest)
+    go, digest = (_OWN[kind].run, _OWN[kind].code) if kind in _OWN else (run, code_digest)
     code = digest()
     page = bench.page(go(bench, folder, how))
     if code != digest():
@@ -62,7 +65,7 @@ def look(kind: str, quick: bool, work: Path) -> str:
     trials = so_far(bench, folder)
     if trials.empty:
         raise StoreError(f"'{folder}' holds no finished cell of this benchmark yet: wait, or check --work")
-    code = bench_violations.code() if kind == "violations" else code_digest()
+    code = _OWN[kind].code() if kind in _OWN else code_digest()
     return markdown(bench.page(trials), f"proxycal bench {kind} (unfinished)", code, quick)
 
 

@@ -213,12 +213,12 @@ class Found:
     bias: ExactBias
 
 
-def find(arrays: Arrays, settings: Settings) -> Found:
-    """Race and fit."""
+def find(arrays: Arrays, settings: Settings, total: float | None = None) -> Found:
+    """Race and fit; total: weight of the table that the arrays are a sample of, None where they are all."""
     sign = 1.0 if settings.direction == "over" else -1.0
     data = data_of(arrays, sign)
     _check_effect(settings.effect, arrays)
-    found = fit_exact(data, settings.effect, seed=settings.random_state)
+    found = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         found = _bootstrapped(found, data, settings)
     return Found(sign, data, found)
@@ -236,7 +236,7 @@ def answered(race: Found, arrays: Arrays, settings: Settings) -> ExactFit:
         data.y, arrays.P, arrays.E, data.weights, data.cluster, direction="over", level=settings.level
     )
     estimates = (
-        _exact_estimate(found, rows, p_biased, data.weights, settings.level),
+        _exact_estimate(found, settings.level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(found, arrays, settings.level),
@@ -310,17 +310,14 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def _exact_estimate(
-    found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
-) -> Estimate:
+def _exact_estimate(found: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased.
 
     alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
     """
-    share = weights * p_biased
-    at = (share @ rows.D) / max(float(share.sum()), 1e-300)
+    at = found.where_biased
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    mean, se = float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0)))
+    mean, se = float(at @ found.shift), float(np.sqrt(max(float(at @ found.shift_cov @ at), 0.0)))
     made = _normal("exact", mean, se, level, note)
     return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
 

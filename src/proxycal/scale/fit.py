@@ -118,10 +118,10 @@ def _fit_exact(
     pieces: Pieces, encoder: Encoder, mean_weight: float, arrays: Arrays, settings: Settings, weight: float
 ) -> ExactFit:
     """The sample chooses the models, all rows fit them; `weight` is that of all rows."""
-    race = find(arrays, settings)
+    race = find(arrays, settings, weight)
     how = _How(encoder, mean_weight, race.sign)
     seen = float(arrays.weights.sum())
-    everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight, seen)
+    everything = fit_everything(race.bias, partial(_Chunks, pieces, how), weight, race.data)
     made = answered(replace(race, bias=everything), arrays, settings)
     # What the race paid for a parameter on the sample, it pays for all rows.
     cost = made.evidence.cost * math.log(weight) / math.log(seen)
