@@ -28,7 +28,6 @@ from proxycal.result import Estimate
 if TYPE_CHECKING:
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data
-    from proxycal.mixture.laws import Rows
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -49,11 +48,11 @@ class Found:
     bias: ExactBias
 
 
-def find(arrays: Arrays, settings: Settings) -> Found:
-    """Compare the models."""
+def find(arrays: Arrays, settings: Settings, total: float | None = None) -> Found:
+    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
     _check_effect(settings.effect, arrays)
     data = data_of(arrays, settings.sign)
-    bias = fit_exact(data, settings.effect, seed=settings.random_state)
+    bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
     return Found(settings.sign, data, bias)
@@ -73,7 +72,7 @@ def answered(
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, "over", level)
     estimates = (
-        _exact_estimate(bias, answers.rows, p_biased, data.weights, level),
+        _exact_estimate(bias, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -121,17 +120,14 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def _exact_estimate(
-    found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
-) -> Estimate:
+def _exact_estimate(found: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased.
 
     alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
     """
-    share = weights * p_biased
-    at = (share @ rows.D) / max(float(share.sum()), 1e-300)
+    at = found.where_biased
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    mean, se = float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0)))
+    mean, se = float(at @ found.shift), float(np.sqrt(max(float(at @ found.shift_cov @ at), 0.0)))
     made = _normal("exact", mean, se, level, note)
     return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
 

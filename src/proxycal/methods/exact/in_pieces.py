@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
     sample = table.sample
-    comparison = find(sample, settings)
+    comparison = find(sample, settings, table.weight)
     seen = float(sample.weights.sum())
     chunks = partial(_Chunks, table, comparison.sign)
-    full = fit_everything(comparison.bias, chunks, table.weight, seen)
+    full = fit_everything(comparison.bias, chunks, table.weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(table.weight) / math.log(seen)
     return answered(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
