@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -63,7 +64,7 @@ def test_the_page_offers_it_and_knows_its_time(sim):
     from proxycal.app.tables import Table
 
     assert usual_seconds(2000, 10, "toy") == 2.0
-    table = Table("t.csv", sim.table)
+    table = Table("t.csv", Path("t.csv"), sim.table)
     page = columns(table, 0, guess_roles(sim.table), "over")
     assert '<option value="toy">toy (half of the rows)</option>' in page
     assert all(f'<option value="{name}">' in page for name in METHODS)

@@ -102,7 +102,7 @@ def test_whole_number_weights_equal_repeated_rows(example):
 def test_rare_levels_are_shown_together_and_none_is_lost(example):
     codes = np.minimum(np.arange(400) % 40, 30).astype(float)
     names = tuple(f"level {code}" for code in range(31))
-    rows = shares(example(environment=(EnvironmentColumn("county", codes, names),)))
+    rows = shares(example(environment=(EnvironmentColumn("place", codes, names),)))
     assert len(rows) == MAX_LEVELS
     assert rows[-1].group == f"{31 - MAX_LEVELS + 1} other levels"
     assert sum(row.n for row in rows) == 400

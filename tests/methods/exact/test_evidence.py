@@ -14,7 +14,7 @@ from proxycal.methods.exact import evidence as module
 from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.mixture.designs import Data
-from proxycal.result import Estimate, Finding, Verdict
+from proxycal.result import Estimate, Finding, Verdict, plain
 
 TOPICS = (
     "race",
@@ -340,7 +340,7 @@ def test_findings_say_on_what_the_race_ran(found):
 
 
 def test_evidence_comes_back_through_json(found):
-    again = Evidence.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+    again = Evidence.from_dict(json.loads(json.dumps(plain(found), allow_nan=False)))
     for field in fields(Evidence):
         one, other = getattr(found, field.name), getattr(again, field.name)
         assert one == other or (math.isnan(one) and math.isnan(other)), field.name
@@ -356,7 +356,7 @@ def test_evidence_without_answers_comes_back_too(found):
         moments=Estimate.missing("moments", "weak"),
         match=Estimate.missing("match", "one group"),
     )
-    again = Evidence.from_dict(json.loads(json.dumps(silent.to_dict(), allow_nan=False)))
+    again = Evidence.from_dict(json.loads(json.dumps(plain(silent), allow_nan=False)))
     assert verdict(again) == verdict(silent)
     assert again.moments.note == "weak"
     assert math.isnan(again.match.alpha)
@@ -364,7 +364,7 @@ def test_evidence_without_answers_comes_back_too(found):
 
 def test_an_infinite_f_comes_back_as_strong(found):
     strong = replace(found, first_stage_f=math.inf, separation=0.5)
-    again = Evidence.from_dict(json.loads(json.dumps(strong.to_dict(), allow_nan=False)))
+    again = Evidence.from_dict(json.loads(json.dumps(plain(strong), allow_nan=False)))
     assert verdict(again) == verdict(strong) == "bias found"
 
 
