@@ -12,10 +12,11 @@ from proxycal import ProxyCalibrator
 from proxycal.testing.worlds import draw_world
 
 sys.path.insert(0, str(Path(__file__).parent))
-# Its module hides torch from the process that imports it, and pytest looks for examples in all modules.
-collect_ignore = ["without_torch"]
 
 from browser import chromium, missing
+
+# Its module hides torch from the process that imports it, and pytest looks for examples in all modules.
+collect_ignore = ["without_torch"]
 
 
 @pytest.fixture(scope="session")
