@@ -55,9 +55,9 @@ class ExactBias:
     (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
     likelihood left to gain; floor: least width of a regression in the race; runners: all of it, best first;
-    n_race: rows it ran on; sizes: (BIC, alpha) of every model with a bias of one size; by_level_gain: BIC
-    gain of a size by level, NaN where not tried; offset (n,): each row's cluster intercept, outcome's units,
-    in the caller's order.
+    n_race: rows it ran on; labels: of bias and null, in words; sizes: (BIC, alpha) of every model with a bias
+    of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset (n,): each row's
+    cluster intercept, outcome's units, in the caller's order.
     """
 
     bias: Spec
@@ -74,6 +74,7 @@ class ExactBias:
     floor: float
     offset: Array
     n_race: int
+    labels: tuple[str, str]
     sizes: tuple[tuple[float, float], ...]
     by_level_gain: float
     runners: tuple[Runner, ...]

@@ -230,7 +230,7 @@ def test_state_is_plain_json_and_arrays(small):
     arrays = model.result_.encoder.transform(world.table())
     np.testing.assert_array_equal(again.predict(arrays).y_cal, model.result_.method_fit.predict(arrays).y_cal)
     assert again.estimates == model.result_.method_fit.estimates
-    assert again.history == {}
+    assert again.details.history == {}
 
 
 # --- pieces -------------------------------------------------------------------------------------------------
