@@ -50,6 +50,10 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
     training, rows = training_state(fit.training)
     encoder = fit.encoder.to_dict()
     results = {
+        # For who opens the file: the answer in plain sight.
+        "alpha": fit.estimate.alpha,
+        "alpha_se": fit.estimate.se,
+        "alpha_interval": (fit.estimate.low, fit.estimate.high),
         "verdict": fit.verdict,
         "n": fit.n,
         "share_biased": fit.share_biased,
