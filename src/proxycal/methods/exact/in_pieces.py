@@ -16,7 +16,7 @@ from proxycal.mixture.sums import Elsewhere
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proxycal.methods.exact.fit import ExactFit
+    from proxycal.methods.exact.record import ExactFit
     from proxycal.methods.paper.content import ContentFit
     from proxycal.mixture.designs import Frame
     from proxycal.mixture.laws import Rows
