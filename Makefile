@@ -1,52 +1,84 @@
-# Everything runs in .venv, which the stamp rule makes from constraints.txt: nothing else is needed but
-# Python 3.11+, make and git.
+# Everything runs in .venv, which is made from constraints.txt: nothing else is needed but Python 3.11+, make
+# and git. It grows as commands need more: `make demo` installs the package, `make app` the page as well, the
+# others all extras and tools.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed
+EVERYTHING := .[app,dask,scale,paper,docs,dev]
 # One thread per process: the test workers share the cores, and results do not depend on their number.
 ONE_THREAD := OMP_NUM_THREADS=1
+# The install leaves byte-compiling to the first import, so the result must be kept.
+export PYTHONDONTWRITEBYTECODE :=
+# Worksteal leaves neighbours together, so that fits which tests share are made once and not in both workers.
+PYTEST := -m pytest -n 2 --dist worksteal
+# What decides numbers. `make test-plain` runs these a second time.
+NUMERICAL := tests/mixture tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-slow lint format types docs bench
+.PHONY: help demo app test test-slow test-plain test-wheel lint format types docs dist bench
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-$(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (a few minutes the first time)" >&2
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[app,dev,dask,docs]"
+# Most of the time of an install is byte-compiling files that are never imported; Python compiles the others
+# on their first import.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
+@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+@echo "installing $(1) into .venv" >&2
+@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -c constraints.txt -e "$(1)"
+endef
+
+.venv/.package: pyproject.toml constraints.txt
+	$(call install,.)
 	@touch $@
 
-demo: $(STAMP) ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
+.venv/.app: pyproject.toml constraints.txt
+	$(call install,.[app])
+	@touch .venv/.package $@
+
+.venv/.everything: pyproject.toml constraints.txt
+	$(call install,$(EVERYTHING))
+	@touch .venv/.package .venv/.app $@
+
+demo: .venv/.package ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
 	@$(BIN)/proxycal demo --out demo
 
-app: $(STAMP) ## the local page: calibrate a table without code; stop it with Ctrl-C
+app: .venv/.app ## the local page: calibrate a table without code; stop it with Ctrl-C
 	@$(BIN)/proxycal app
 
-test: $(STAMP) ## every test but the slow ones
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+test: .venv/.everything ## every test but the slow ones, and every docstring example
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) -m "not slow"
 
-test-slow: $(STAMP) ## the slow tests: accuracy over seeds
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m slow
+test-slow: .venv/.everything ## the slow tests: accuracy over seeds, the wheel in an empty environment
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) -m slow
 
-lint: $(STAMP) ## ruff: style and formatting
+test-plain: .venv/.everything ## the numerical tests as on an old processor: results must not depend on it
+	$(ONE_THREAD) $(BIN)/python scripts/plain_cpu.py $(PYTEST) -m "not slow" $(NUMERICAL)
+
+test-wheel: .venv/.everything ## the wheel in an empty environment, without torch
+	$(BIN)/python -m pytest tests/test_wheel.py
+
+lint: .venv/.everything ## ruff: style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(STAMP) ## ruff: fix what it can
+format: .venv/.everything ## ruff: fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(STAMP) ## mypy on the package
+types: .venv/.everything ## mypy on the package
 	$(BIN)/mypy
 
-docs: $(STAMP) ## build the site into site/, warnings are errors; no network is needed
+docs: .venv/.everything ## build the site into site/, warnings are errors; no network is needed
 	$(ONE_THREAD) NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 
-bench: $(STAMP) ## quick benchmarks of accuracy, coverage and false alarms (2 minutes each)
+dist: .venv/.everything ## the wheel and the source archive in dist/, checked for a package index
+	rm -rf dist build
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+
+bench: .venv/.everything ## quick benchmarks of accuracy, coverage and false alarms (2 minutes each)
 	$(BIN)/proxycal bench accuracy --quick
 	$(BIN)/proxycal bench coverage --quick
 	$(BIN)/proxycal bench null --quick

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.measure import alone, cpu, peak_memory, ratios, row
+from proxycal.extras import require_torch
 from proxycal.mixture.designs import Data, candidate_frames
 from proxycal.mixture.em import Rules
 from proxycal.mixture.information import newton
@@ -42,6 +43,7 @@ FOLDS = ((500, "<= 0.333"), (2_500, "<= 0.333"), (10_000, "<= 0.667"))
 
 def page(quick: bool) -> Page:
     """All ratios, measured now."""
+    require_torch("the speed benchmark", "choose another one")
     n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
     rows = [
         _against_paper(n),

@@ -11,7 +11,7 @@ from benchmarks.pages import Page, Part, number, percent, reached
 from benchmarks.trials import each_seed
 from proxycal.methods.checks.outcome import SURPRISING
 from proxycal.model import ProxyCalibrator
-from proxycal.questions.assumption_tests import UNEVEN
+from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.violations import VIOLATIONS, draw_violation
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the site takes from the code: the options of each command, and the pages of the benchmarks."""
+"""What the site takes from elsewhere: the options of each command, benchmarks, the changelog."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 _OPTIONS = "<!-- options of {} -->"
 _BENCHMARKS = "<!-- benchmarks -->"
+_CHANGELOG = "CHANGELOG.md"
 _MADE_BY_QUICK = "-quick"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Pages of benchmarks/, which stand outside docs/ so that the program that writes them needs no docs."""
+    """Pages outside docs/: the changelog, and benchmarks/, whose program needs no docs."""
     for path in _benchmark_pages(config):
         files.append(File.generated(config, f"benchmarks/{path.name}", abs_src_path=str(path)))
+    changelog = Path(config.config_file_path).parent / _CHANGELOG
+    files.append(File.generated(config, _CHANGELOG, abs_src_path=str(changelog)))
     return files
 
 

@@ -30,7 +30,11 @@ PARTS = {
         "sample": [("scale/sample.py", "summarise")],
         "features": [("bias/designs.py", "candidates")],
         "race": [("bias/race.py", "race"), ("bias/race.py", "one_component")],
-        "polish": [("bias/exact.py", "_final"), ("bias/exact.py", "_finer_noise")],
+        "polish": [
+            ("bias/exact.py", "_contenders"),
+            ("bias/exact.py", "_best"),
+            ("bias/settle.py", "settle"),
+        ],
         "all rows": [("bias/everything.py", "fit_everything")],
         "interval": [("bias/conclude.py", "conclude")],
         "matching": [("methods/parts.py", "match_likely")],

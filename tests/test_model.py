@@ -141,7 +141,7 @@ def test_fitted_attributes_are_those_of_the_method():
     assert isinstance(model.findings_, list)
     assert model.findings_[-1].question == "Is it there?"
     assert model.result_.n == 60
-    assert {"python", "proxycal", "numpy", "torch"} <= set(model.result_.versions)
+    assert {"python", "proxycal", "numpy"} <= set(model.result_.versions)
 
 
 def test_summary_has_a_row_per_estimator():

@@ -1,6 +1,6 @@
-"""From a table to a `Fit`, room by room. It computes nothing itself.
+"""From a table to a `Fit`: the flow of the package as code.
 
-table --Encoder--> arrays --method--> MethodFit --effect--> rows shown --> Fit
+table --Encoder--> arrays --method--> MethodFit --effect--> rows that pages show --> Fit
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import pandas as pd
+
     from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
     from proxycal.settings import Settings
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
-    """Fit a frame of any accepted kind, or the pieces of a table that is read piece by piece."""
+    """Fit a frame, or pieces of a table; in pieces where it is large, as `ProxyCalibrator.fit` says."""
     pieces = pieces_of(table, roles, settings)
     if pieces is not None:
         large = fit_large(pieces, roles, settings)
@@ -41,11 +43,11 @@ def fit_files(
     tables: Sequence[str | os.PathLike[str]],
     roles: Roles,
     settings: Settings,
-    jobs: int = 1,
-    engine: Engine = "joblib",
-    scheduler: str | None = None,
+    jobs: int,
+    engine: Engine,
+    scheduler: str | None,
 ) -> Fit:
-    """Fit one table that is spread over files; jobs, engine, scheduler : as in `engine.map_as_done`."""
+    """Fit one table that is spread over files."""
     with opened(tables, roles, jobs, engine, scheduler) as table:
         return fit_table(table, roles, settings)
 
@@ -57,10 +59,11 @@ def _kept(
     fitted: MethodFit,
     settings: Settings,
     n: int,
-    named: Any = None,
+    named: pd.DataFrame | None = None,
 ) -> Fit:
-    """All that is kept of a fit; `table` are its rows, or a sample that stands for n of them."""
-    about = describe(table, encoder, arrays, settings.random_state, METHODS[settings.method].allows, named)
+    """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels."""
+    allowed = METHODS[settings.method].allows
+    about = describe(table, encoder, arrays, settings.random_state, allowed, named)
     predicted = predict(fitted, arrays, about.shown)
     return Fit(
         estimate=fitted.estimate,
@@ -71,7 +74,7 @@ def _kept(
         settings=settings,
         roles=encoder.roles,
         n=n,
-        versions=versions(),
+        versions=versions(settings.method),
         encoder=encoder,
         method_fit=fitted,
         rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.questions.answers import Power, Refutation
-    from proxycal.questions.refute import Fitted, Progress
+    from proxycal.questions.refits import KeptFit, Progress
+    from proxycal.questions.refute import RefuterName
     from proxycal.result import Finding, Fit, Prediction, Verdict
-
-Kind = Literal["null", "placebo", "drop-proxy", "leak", "seed"]
 
 
 class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
@@ -59,7 +58,8 @@ class ProxyCalibrator(BaseEstimator):
         Which column is what.
     method : {"exact", "moments", "paper"}, default "exact"
         The estimator: "exact" compares mixtures with and without a bias, "moments" is a cross-check that
-        assumes no shape, "paper" trains the two networks of the published method (needs torch).
+        assumes no shape, "paper" trains the two networks of the published method (needs
+        pip install 'proxycal[paper]').
     direction : {"over", "under"}, default "over"
         Whether biased reports are too high or too low.
     effect : {"constant", "linear", "by:COLUMN"}, default "constant"
@@ -149,7 +149,7 @@ class ProxyCalibrator(BaseEstimator):
             For scikit-learn's pipelines; the outcome is a column of X.
 
         """
-        # Set only now: a fit that fails leaves an earlier one as it was.
+        # A fit that fails leaves an earlier one as it was.
         self.result_ = fit_table(X, self.roles, self._settings())
         return self
 
@@ -265,7 +265,7 @@ class ProxyCalibrator(BaseEstimator):
         return [*before, *further_findings(fit.method_fit, arrays, fit.settings, before)]
 
     def refute(
-        self, kind: Kind = "null", repetitions: int = 20, progress: Progress | None = None
+        self, kind: RefuterName = "null", repetitions: int = 20, progress: Progress | None = None
     ) -> Refutation:
         """Try to break the fit: its rows are changed in one way and fitted again, `n_jobs` at a time.
 
@@ -285,10 +285,9 @@ class ProxyCalibrator(BaseEstimator):
             keep it.
 
         """
-        from proxycal.questions.refute import refute
+        from proxycal.questions.refute.refutation import refute
 
-        answer = refute(kind, self._question(), repetitions, self.result_.n, progress)
-        return self._answered(kind, answer)
+        return self._answered(kind, refute(kind, self._kept_fit(), repetitions, progress))
 
     def power(
         self,
@@ -308,7 +307,7 @@ class ProxyCalibrator(BaseEstimator):
         """
         from proxycal.questions.power import power
 
-        return self._answered("power", power(self._question(), alphas, repetitions, progress))
+        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress))
 
     # --- pages and files ---
 
@@ -359,13 +358,13 @@ class ProxyCalibrator(BaseEstimator):
         arrays = self.result_.encoder.transform(df, design=False)
         return predict(self.result_.method_fit, arrays), arrays.kept
 
-    def _question(self) -> Fitted:
+    def _kept_fit(self) -> KeptFit:
         """The fit and the rows kept of it, with as many processes as this object has now."""
-        from proxycal.questions.refute import Fitted
+        from proxycal.questions.refits import KeptFit
 
         fit = self._fitted()
         settings = replace(fit.settings, n_jobs=self.n_jobs)
-        return Fitted.of(fit.training, settings, METHODS[settings.method], fit.method_fit, fit.n)
+        return KeptFit.of(fit.training, settings, METHODS[settings.method], fit.method_fit, fit.n)
 
     def _answered(self, name: str, answer: Any) -> Any:
         """Keep the answer to a question for pages and the run folder."""
@@ -379,7 +378,9 @@ class ProxyCalibrator(BaseEstimator):
             )
         names = [name for name in self._get_param_names() if name not in ("roles", "paper")]
         sections = {} if self.paper is None else {"paper": self.paper}
-        return Settings(**{name: getattr(self, name) for name in names}, sections=sections)
+        settings = Settings(**{name: getattr(self, name) for name in names}, sections=sections)
+        METHODS[settings.method].require_installed()
+        return settings
 
     def _warn_of_gaps(self, df: Any, kept: np.ndarray, what: str) -> None:
         if not kept.all():

@@ -115,7 +115,7 @@ def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
     assert not job.folder.exists()
     assert table.path.exists()
     job.folder.mkdir()  # as if it had ended before it was replaced
-    other = workspace.start(table, Request(sim.roles, Settings(method="moments")))
+    other = workspace.start(table, Request(sim.roles, Settings(method="moments"), 200))
     assert other.folder != job.folder
     assert not other.state().ended
     workspace.keep(other)

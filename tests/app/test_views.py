@@ -53,6 +53,14 @@ def test_a_category_may_have_sizes_of_its_own(table):
     assert 'value="by:y"' not in made
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_networks_are_offered_where_torch_is_installed(table, monkeypatch, installed):
+    monkeypatch.setattr("proxycal.methods.registry.is_installed", lambda package: installed)
+    made = all_views(table)["columns"]
+    assert ('<option value="paper" disabled>' in made) is not installed
+    assert ("proxycal[paper]" in made) is not installed
+
+
 def test_guesses_are_chosen_and_ids_do_not_depend_on_names(table):
     made = all_views(table)["columns"]
     assert 'id="role_1_0"' in made

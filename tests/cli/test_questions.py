@@ -58,7 +58,7 @@ def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     reading = json.loads(capsys.readouterr().out)["reading"]
     assert main(["report", str(run), "--quiet"]) == 0
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "Does the answer hang on one proxy?" in page
+    assert "Does the result depend on a single proxy?" in page
     assert reading.split(".")[0] in page
     model = proxycal.load(run)
     assert list(model.result_.questions) == ["drop-proxy", "power"]

@@ -211,8 +211,11 @@ def test_fitted_rows_get_the_same_answer_as_new_rows():
     y, z, biased = _world(n=200, d=2, seed=10)
     fit = match_effect(y, z, biased, k=5)
     again = match_new(fit.controls, y, z, biased)
-    for name in ("tau", "n_matched", "neighbours", "distances"):
+    for name in ("n_matched", "neighbours"):
         np.testing.assert_array_equal(getattr(again, name), getattr(fit, name))
+    # Distances of fitted and of new rows are computed in two ways.
+    for name in ("tau", "distances"):
+        np.testing.assert_allclose(getattr(again, name), getattr(fit, name), rtol=1e-9, atol=1e-12)
 
 
 def test_new_rows_are_matched_to_the_stored_controls():
@@ -234,7 +237,8 @@ def test_chunks_change_nothing(monkeypatch):
     whole = match_effect(y, z, biased)
     monkeypatch.setattr(module, "CHUNK", 7)
     pieces = match_effect(y, z, biased)
-    np.testing.assert_array_equal(whole.tau, pieces.tau)
+    # The last digit of a product of matrices depends on their shapes.
+    np.testing.assert_allclose(whole.tau, pieces.tau, atol=1e-10)
     np.testing.assert_array_equal(whole.neighbours, pieces.neighbours)
 
 

@@ -109,8 +109,12 @@ def test_same_rows_same_bytes_and_new_rows_agree(graph_beyond_1000):
     # A run that was stored is read back as new controls, which build their own graph.
     stored = match_new(replace(one.controls, index=None), y, z, biased)
     for name in ("tau", "n_matched", "neighbours", "distances"):
-        for other in (two, again, stored):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    # New rows are matched by other code than fitted ones: the same matches, numbers to rounding.
+    for other in (again, stored):
+        np.testing.assert_array_equal(one.neighbours, other.neighbours)
+        for name in ("tau", "n_matched", "distances"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12)
 
 
 def test_pieces_change_nothing(graph_beyond_1000, monkeypatch):

@@ -336,7 +336,7 @@ def test_content_mean_weighs_the_components(draw_rows, draw_params):
 
 def test_taking_rows_takes_all_of_them():
     world = draw_world("alpha by level", 50, 1.0, seed=0)
-    data = replace(data_of(world, world.y_true), extra=world.P[:, :2], cluster=np.arange(50))
+    data = replace(data_of(world, world.y_true), cluster=np.arange(50))
     part = data.take(np.array([3, 1]))
     for field in fields(Data):
         value, kept = getattr(data, field.name), getattr(part, field.name)

@@ -34,7 +34,7 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
 
 
 @pytest.mark.parametrize("seed", [3, 6])
-def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(monkeypatch, seed):
+def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(seed):
     data = data_of(draw_world("gaussian", 3000, 1.4, seed=seed))
     whole = exact.fit_exact(data, race_rows=3000)
     found = exact.fit_exact(data, race_rows=250)
@@ -42,8 +42,6 @@ def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(monkeypatch, see
     assert found.gain == pytest.approx(whole.gain, abs=1e-4)
     assert found.gain > 30.0
     np.testing.assert_allclose(found.shift, whole.shift, rtol=1e-6)
-    monkeypatch.setattr(exact, "SECOND_LOOK", 1)
-    assert exact.fit_exact(data, race_rows=250).gain < 0.0
 
 
 def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
@@ -52,8 +50,11 @@ def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     kept = exact.fit_exact(data, race_rows=300)
     monkeypatch.setattr(designs, "KEEP_ROWS", 100)
     anew = exact.fit_exact(data, race_rows=300)
-    assert anew.shift.tobytes() == kept.shift.tobytes()
-    assert anew.shift_cov.tobytes() == kept.shift_cov.tobytes()
+    # A thousandth of a standard error is far more than rounding and far less than a row lost or doubled.
+    se = np.sqrt(np.diag(kept.shift_cov))
+    assert (np.abs(anew.shift - kept.shift) < 1e-3 * se).all()
+    np.testing.assert_allclose(anew.shift_cov, kept.shift_cov, rtol=1e-5)
+    assert anew.gain == pytest.approx(kept.gain, rel=1e-6)
 
 
 def test_a_slice_of_pieces_is_a_list_of_them():
@@ -64,30 +65,41 @@ def test_a_slice_of_pieces_is_a_list_of_them():
     assert chunks[0].X.shape[0] == 400
 
 
-def test_only_a_model_within_reach_goes_on_to_the_maximum_of_all_rows():
+def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_had_it():
     data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
-    sample = exact.fit_exact(data.take(np.arange(0, 1200, 2)))
-    whole = exact.fit_exact(data)
-    far = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, seen=1e6)
-    near = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, seen=1.0)
-    assert far.null.params is sample.null.params
-    assert far.converged
-    assert near.null.params is not sample.null.params
+    part = data.take(np.arange(0, 1200, 2))
+    sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
+    answer = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, part)
+    nulls = [r.entrant.params for r in sample.finalists if not r.entrant.shape.claims_bias]
+    assert any(answer.null.params is params for params in nulls)
+    assert answer.converged
     # Twice the sample is worth a BIC of about one for each of its parameters, of which there are 40.
-    assert 0.0 < far.gain - near.gain < 120.0
-    for one in (far, near):
-        np.testing.assert_allclose(one.shift, whole.shift, rtol=1e-6)
+    assert 0.0 < answer.gain - whole.gain < 120.0
+    np.testing.assert_allclose(answer.shift, whole.shift, rtol=1e-6)
+
+
+def test_all_rows_choose_between_models_that_a_sample_cannot_tell_apart():
+    data = data_of(draw_world("t3", 2400, 2.0, seed=2))
+    part = data.take(np.arange(0, 2400, 4))
+    sample, whole = exact.fit_exact(part, total=2400.0), exact.fit_exact(data, race_rows=2400)
+    answer = fit_everything(sample, lambda frame: frame.chunks(data), 2400.0, part)
+    claims = [r for r in sample.finalists if r.entrant.shape.claims_bias]
+    assert len(claims) > 1
+    assert answer.bias.shape == whole.bias.shape
+    # The units of the ridge are those of the sample.
+    assert abs(answer.shift[0] - whole.shift[0]) < 0.1 * np.sqrt(whole.shift_cov[0, 0])
 
 
 def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     data = data_of(draw_world("gaussian", 2000, 0.0, seed=5))
-    sample = exact.fit_exact(data.take(np.arange(0, 2000, 5)))
+    part = data.take(np.arange(0, 2000, 5))
+    sample = exact.fit_exact(part, total=2000.0)
 
     def passes(later):
         monkeypatch.setattr(polish, "LATER", later)
         steps = []
         monkeypatch.setattr(polish, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
-        answer = fit_everything(sample, lambda frame: frame.chunks(data), 2000.0, seen=400.0)
+        answer = fit_everything(sample, lambda frame: frame.chunks(data), 2000.0, part)
         return answer, len(steps)
 
     left, few = passes(polish.LATER)
@@ -96,4 +108,4 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     assert left.gain < -15.0
     assert whole.gain < -15.0
     assert few < many / 2
-    np.testing.assert_allclose(left.null.params.beta, whole.null.params.beta, rtol=1e-12)
+    np.testing.assert_allclose(left.null.params.beta, whole.null.params.beta, rtol=1e-6, atol=1e-9)

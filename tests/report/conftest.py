@@ -6,12 +6,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import ndtr
 
 from proxycal.methods.paper.settings import PaperSettings
-from proxycal.questions.answers import Power, Refutation
+from proxycal.questions.power import Power, PowerPoint
+from proxycal.questions.refits import Refit
+from proxycal.questions.refute.refutation import Refutation
 from proxycal.result import (
     Curve,
     Details,
@@ -102,10 +103,10 @@ def _gate() -> tuple[GateTerm, ...]:
 
 def _refutation(kind: str, ok: bool, statistic: str, reading: str, changes: dict[str, str]) -> Refutation:
     """A refutation with a refit per change, each of alpha 4.6 and with the verdict given."""
-    table = pd.DataFrame(
-        {"alpha": 4.6, "se": 0.1, "verdict": list(changes.values())}, index=pd.Index(changes, name="change")
+    refits = tuple(
+        Refit(change, np.nan, 4.6, 0.1, 4.4, 4.8, 40.0, 0.5, verdict) for change, verdict in changes.items()
     )
-    return Refutation(kind, table, statistic, float("nan"), reading, ok)
+    return Refutation(kind, refits, statistic, float("nan"), reading, ok)
 
 
 @pytest.fixture(scope="session")
@@ -125,16 +126,16 @@ def _leak() -> Refutation:
 
 
 def _power() -> Power:
-    table = pd.DataFrame(
-        {
-            "size": [0.0, 1.25, 5.0],
-            "chance": [0.05, 0.4, 1.0],
-            "low": [0.01, 0.2, 0.9],
-            "high": [0.2, 0.6, 1.0],
-        },
-        index=pd.Index([0.0, 0.5, 2.0], name="alpha"),
+    points = (
+        _point(0.0, 0.05, 0.01, 0.2),
+        _point(0.5, 0.4, 0.2, 0.6),
+        _point(2.0, 1.0, 0.9, 1.0),
     )
-    return Power(table, 1.5, 2.5, "With your data you would detect a bias of 1.5 sd in 90% of cases.")
+    return Power(points, 1.5, 2.5, "With your data you would detect a bias of 1.5 sd in 90% of cases.")
+
+
+def _point(alpha: float, chance: float, low: float, high: float) -> PowerPoint:
+    return PowerPoint(alpha, chance, low, high, alpha, 0.1, 0.95, 20)
 
 
 def _mixture() -> Curve:

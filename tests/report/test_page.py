@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from proxycal.report import page as page_module
 from proxycal.report.page import render
 from proxycal.result import EnvironmentColumn, Estimate, Finding, GateTerm
 
@@ -56,6 +57,12 @@ def text(example):
     return render(example())
 
 
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Pages for questions about their words: most of the time of a page goes into its figures."""
+    monkeypatch.setattr(page_module, "svg", lambda kind, data: "")
+
+
 def test_the_answer_stands_on_the_page(example, text):
     data = example()
     words = Page(text).words
@@ -76,7 +83,7 @@ def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example)
     assert "Hardly." in page.words
 
 
-def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example):
+def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example, without_figures):
     names = tuple(f"proxy_{i}" for i in range(9))
     text = render(example(proxies=names, direction="under"))
     drawing = text[text.index('<svg class="diagram"') :]
@@ -88,8 +95,8 @@ def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example)
     assert "proxy_8" in drawing[: drawing.index(">")]
 
 
-def test_what_was_asked_of_the_fit_stands_on_the_page(example):
-    words = Page(render(example())).words
+def test_what_was_asked_of_the_fit_stands_on_the_page(example, text, without_figures):
+    words = Page(text).words
     assert "How much of the bias would a proxy have to carry" in words
     assert "The verdict changes once a proxy carries 25% of the bias." in words
     assert "detect a bias of 1.5 sd" in words
@@ -98,8 +105,8 @@ def test_what_was_asked_of_the_fit_stands_on_the_page(example):
     assert "gate’s coefficients" not in without.words
 
 
-def test_the_gate_is_a_table_of_odds(example):
-    words = Page(render(example())).words
+def test_the_gate_is_a_table_of_odds(text):
+    words = Page(text).words
     assert "hazard: wildfire, not flood 1.411 4.1 2.2 to 7.6" in words
     assert "income, 1 sd more" in words
 
@@ -172,7 +179,7 @@ def test_same_data_same_bytes_and_a_size_one_can_mail(example):
     assert len(text.encode()) < 3_000_000
 
 
-def test_a_sample_is_called_a_sample(example):
+def test_a_sample_is_called_a_sample(example, without_figures):
     assert "random sample of 400 of the 1,000,000 rows" in Page(render(example(of=1_000_000))).words
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from proxycal.report import pdf
+from proxycal.report import page, pdf
 
 
 def pages(made: bytes) -> int:
@@ -33,7 +33,9 @@ def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(broken))
-    assert pages(pdf.print_pdf(example())) == 5
+    monkeypatch.setattr(page, "svg", lambda kind, data: "")  # the page that nobody prints
+    monkeypatch.setattr(pdf, "drawn", lambda fit: b"drawn " + fit.roles.outcome.encode())
+    assert pdf.print_pdf(example()) == b"drawn loss"
 
 
 def test_a_browser_is_given_the_page(example, monkeypatch, tmp_path):
@@ -45,6 +47,7 @@ def test_a_browser_is_given_the_page(example, monkeypatch, tmp_path):
     )
     fake.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(fake))
+    monkeypatch.setattr(page, "svg", lambda kind, data: "")
     assert b"over-reported by about 5.021" in pdf.print_pdf(example())
 
 

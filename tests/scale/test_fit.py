@@ -117,16 +117,28 @@ def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_ba
     assert model.result_.n == 2500
     whole = ordinary(ProxyCalibrator(world.roles), world.table())
     assert model.verdict_ == whole.verdict_ == "bias found"
-    # Another shape may win on fewer rows; the size is that of all rows all the same.
-    assert abs(model.alpha_ - whole.alpha_) < 0.5 * whole.alpha_se_
-    assert model.alpha_se_ == pytest.approx(whole.alpha_se_, rel=0.2)
+    # All rows choose between the models that the sample leaves open, so that the model is the same. What is
+    # left is the sample's own: units of the ridge and of the least width. A tenth of a standard error is what
+    # `bench sampled` asks for; no reader would see it.
+    assert abs(model.alpha_ - whole.alpha_) < 0.1 * whole.alpha_se_
+    assert model.alpha_se_ == pytest.approx(whole.alpha_se_, rel=0.1)
+    assert model.result_.method_fit.evidence.shape == whole.result_.method_fit.evidence.shape
     assert any("a sample of 9" in one.reading for one in model.findings_)
 
 
-def test_without_a_bias_all_rows_decide(monkeypatch):
+def test_without_a_bias_all_rows_decide(monkeypatch, ordinary):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
     world = draw_world("exponential", 2500, 0.0, seed=8)
-    assert ProxyCalibrator(world.roles).fit(world.table()).verdict_ == "no bias found"
+    model = ProxyCalibrator(world.roles).fit(world.table())
+    whole = ordinary(ProxyCalibrator(world.roles), world.table())
+    # A close call (its noise is skewed, in four components): the sample alone said "no bias found", or not,
+    # as rounding went.
+    assert model.verdict_ == whole.verdict_ == "not identified"
+    assert model.result_.method_fit.evidence.null_shape == whole.result_.method_fit.evidence.null_shape
+    # BIC is flat at a maximum, so that the sample's units hardly show in it.
+    assert model.result_.method_fit.evidence.gain == pytest.approx(
+        whole.result_.method_fit.evidence.gain, abs=0.01
+    )
 
 
 def test_whole_weights_are_repeated_rows(world):

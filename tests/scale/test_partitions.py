@@ -16,6 +16,9 @@ from proxycal.scale.partitions import calibrate_partitions
 dask = pytest.importorskip("dask")
 frames = pytest.importorskip("dask.dataframe")
 
+# A partition begins anywhere in a block of rows, which may change the last digit of a product of matrices.
+NEAR = {"rtol": 1e-6, "atol": 1e-6}
+
 
 @pytest.fixture(autouse=True)
 def in_this_process():
@@ -40,7 +43,7 @@ def test_the_answer_of_the_whole_table(partitions, model):
     lazy = calibrate_partitions(model.result_, frames.from_pandas(table(), npartitions=partitions))
     assert lazy.npartitions == partitions
     assert lazy.columns.tolist() == whole.columns.tolist()
-    pd.testing.assert_frame_equal(lazy.compute(), whole, check_exact=True)
+    pd.testing.assert_frame_equal(lazy.compute(), whole, **NEAR)
 
 
 def test_partitions_without_rows_or_without_answers(model):
@@ -51,19 +54,15 @@ def test_partitions_without_rows_or_without_answers(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxycalWarning)
         whole = model.calibrate(rows)
-    pd.testing.assert_frame_equal(
-        calibrate_partitions(model.result_, lazy).compute(), whole, check_exact=True
-    )
+    pd.testing.assert_frame_equal(calibrate_partitions(model, lazy).compute(), whole, **NEAR)
     late = lazy[lazy["late"]]
-    pd.testing.assert_frame_equal(
-        calibrate_partitions(model.result_, late).compute(), whole.iloc[2000:], check_exact=True
-    )
+    pd.testing.assert_frame_equal(calibrate_partitions(model, late).compute(), whole.iloc[2000:], **NEAR)
 
 
 def test_answers_stand_beside_their_rows(model):
     lazy = frames.from_pandas(table(), npartitions=4)
-    joined = lazy.assign(y_cal=calibrate_partitions(model.result_, lazy)["y_cal"]).compute()
-    assert (joined["y_cal"] == model.calibrate(table())["y_cal"]).all()
+    joined = lazy.assign(y_cal=calibrate_partitions(model, lazy)["y_cal"]).compute()
+    np.testing.assert_allclose(joined["y_cal"], model.calibrate(table())["y_cal"], **NEAR)
 
 
 def test_no_finding_is_one_warning(model):

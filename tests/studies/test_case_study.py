@@ -102,9 +102,9 @@ def test_too_few_rows_are_left_alone_and_said(joined):
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [
-        (Inputs(), "no losses"),
-        (Inputs(simulated=True, sheldus="x.csv"), "itself"),
-        (Inputs(sheldus="x", storm_events="y"), "two sources"),
+        (Inputs(), "--sheldus or --storm-events is required"),
+        (Inputs(simulated=True, sheldus="x.csv"), "generates all of its files"),
+        (Inputs(sheldus="x", storm_events="y"), "exclude each other"),
         (Inputs(sheldus="x", zones="y"), "--zones"),
         (Inputs(sheldus="x", counties="y"), "--transitions"),
     ],
@@ -135,7 +135,7 @@ def test_storm_events_make_the_same_study(tmp_path):
         assert (tmp_path / name).stat().st_size > 100
     for name in ("maps-2022.png", "maps-2022.pdf", "hazards.png", "hazards.pdf"):
         assert (tmp_path / "figures" / name).stat().st_size > 5000
-    assert "What became of every row" in text
+    assert "Rows kept and dropped, by source" in text
     assert "filed by forecast zone" in text
 
 

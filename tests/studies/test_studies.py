@@ -19,7 +19,7 @@ from proxycal.studies.experiments import make, perform, write_sanity
 from proxycal.studies.sweep import Cell, Done, How
 
 CHEAP = ("proxy-only", "oracle")
-QUIET = How(quiet=True)
+QUIET = How()
 
 
 def test_the_full_studies_are_those_of_the_paper():
@@ -34,7 +34,7 @@ def test_the_full_studies_are_those_of_the_paper():
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(SettingsError, match="'magic' is not part of the studies: use some of proxy-only"):
+    with pytest.raises(SettingsError, match="'magic' is not known: use one or more of proxy-only"):
         make("synthetic", True, ["magic"])
 
 
@@ -140,7 +140,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys, monkeypatch):
     assert main(["experiment", "synthetic", "--quick"]) == 2
     assert "--out" in capsys.readouterr().err
     assert main(["experiment", "sideways", "--out", "x"]) == 2
-    assert "use synthetic, semisynthetic" in capsys.readouterr().err
+    assert "use one of synthetic, semisynthetic" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,6 +10,7 @@ import typer
 from proxycal.cli import console
 from proxycal.cli.options import EngineName, Quiet, Resume, Scheduler, Workers
 from proxycal.errors import SettingsError, StoreError
+from proxycal.extras import require_torch
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -78,6 +79,8 @@ def experiment(
         return
     if inputs != Inputs() or year is not None:
         raise SettingsError(f"losses, land cover, counties and --year are for case-study, not for {study}")
+    if sanity:
+        require_torch("--sanity", "leave it out")
     plan = None
     if study != "nhanes":
         plan = make(study, quick, chosen, None if ohie is None else str(ohie), stand_in)

@@ -11,21 +11,23 @@ from proxycal.cli import console
 from proxycal.cli.options import ROLES, SETTINGS, Json, Quiet, Run, Workers, takes
 from proxycal.cli.request import Given
 from proxycal.errors import SettingsError
+from proxycal.questions.refute import REFUTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
-    from proxycal.model import Kind, ProxyCalibrator
+    from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
+    from proxycal.questions.refute import RefuterName
 
 Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
 
 
 def refute(
     run: Run,
-    kind: Annotated[str, typer.Option(help="null, placebo, drop-proxy, leak or seed.")] = "null",
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(REFUTERS)}.")] = "null",
     repetitions: Repetitions = 20,
     jobs: Workers = None,
     quiet: Quiet = False,
@@ -39,7 +41,7 @@ def refute(
     model = load(run)
     model.n_jobs = joblib.cpu_count() if jobs is None else jobs
     with console.progress_bar(f"refits ({kind})", quiet) as progress:
-        answer = model.refute(cast("Kind", kind), repetitions, progress)
+        answer = model.refute(cast("RefuterName", kind), repetitions, progress)
     keep(run, model)
     if json_output:
         console.print_json(answer.to_dict())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from proxycal.errors import SettingsError, UnavailableError
+from proxycal.extras import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +85,8 @@ class Method:
         Place of the class of its own settings, a section of the settings file; none if empty.
     effects : tuple of str, default ("constant",)
         How alpha may vary: "constant", "linear", "by:".
-    needs : str, default ""
-        Extra to install, such as "paper".
+    libraries, needs : tuple of str and str, default () and ""
+        Packages that it needs beside the package's own, and the extra that installs them, such as "paper".
     cost : (float, float)
         Seconds that every run costs, and what a thousand rows of ten columns add.
     allows : tuple of str, default ()
@@ -103,29 +104,43 @@ class Method:
     pieces_in_memory: bool = False
     section: str = ""
     effects: tuple[str, ...] = ("constant",)
+    libraries: tuple[str, ...] = ()
     needs: str = ""
     allows: tuple[str, ...] = ()
 
     def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:
         """Fit arrays."""
+        self.require_installed()
         self.require_effect(settings.effect)
         fitted: MethodFit = self._load(self.home)(arrays, settings)
         return fitted
 
     def fit_in_pieces(self, table: EncodedPieces, settings: Settings) -> MethodFit:
         """Fit a table that is read in pieces."""
+        self.require_installed()
         self.require_effect(settings.effect)
         fitted: MethodFit = self._load(self.pieces)(table, settings)
         return fitted
 
     def restore(self, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> MethodFit:
         """The fit that `MethodFit.state` described."""
+        self.require_installed()
         fitted: MethodFit = self._load(self.record).from_state(values, tensors)
         return fitted
 
     def section_class(self) -> Any:
         """The class of its own settings."""
         return self._load(self.section)
+
+    def why_not(self) -> str:
+        """What to install before this method can be used; empty where nothing is missing."""
+        missing = [package for package in self.libraries if not is_installed(package)]
+        return f"needs {missing[0]}: pip install 'proxycal[{self.needs}]'" if missing else ""
+
+    def require_installed(self) -> None:
+        """Refuse to go on without the packages that this method needs, before any work is done."""
+        if self.why_not():
+            raise UnavailableError(f"method='{self.name}' {self.why_not()}, or use method='exact'")
 
     def require_effect(self, effect: str) -> None:
         """Refuse a way of varying that this method does not have."""
@@ -140,15 +155,7 @@ class Method:
 
     def _load(self, place: str) -> Any:
         module, _, name = place.partition(":")
-        try:
-            return getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            if not self.needs or str(error.name).startswith("proxycal"):
-                raise
-            raise UnavailableError(
-                f"method='{self.name}' needs the package '{error.name}': pip install "
-                f"'proxycal[{self.needs}]', or use another method"
-            ) from error
+        return getattr(importlib.import_module(module), name)
 
 
 METHODS: dict[str, Method] = {}
@@ -198,6 +205,7 @@ _OURS = (
         record="proxycal.methods.paper.fit:PaperFit",
         pieces="proxycal.methods.paper.in_pieces:fit_pieces",
         section="proxycal.methods.paper.settings:PaperSettings",
+        libraries=("torch",),
         needs="paper",
         cost=(9.0, 2.6),
     ),

@@ -53,11 +53,13 @@ class ExactBias:
 
     bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
     (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
-    sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); decrement: log
+    sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data);
+    where_biased (L,): mean of the shift's features over the biased; decrement: log
     likelihood left to gain; floor: least width of a regression in the race; runners: all of it, best first;
     n_race: rows it ran on; labels: of bias and null, in words; sizes: (BIC, alpha) of every model with a bias
     of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset (n,): each row's
-    cluster intercept, outcome's units, in the caller's order.
+    cluster intercept, outcome's units, in the caller's order; finalists: models that could be the best of
+    more rows, of which these are a sample.
     """
 
     bias: Spec
@@ -69,6 +71,7 @@ class ExactBias:
     sigma: float
     cluster_sd: float
     share: float
+    where_biased: Array
     converged: bool
     decrement: float
     floor: float
@@ -78,3 +81,4 @@ class ExactBias:
     sizes: tuple[tuple[float, float], ...]
     by_level_gain: float
     runners: tuple[Runner, ...]
+    finalists: tuple[Runner, ...] = ()

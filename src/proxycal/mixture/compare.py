@@ -2,7 +2,8 @@
 
     y, P, E -> features -> race of shapes, with and without a gated shift -> polish -> alpha, P(A=1|data)
 
-The race runs on a sample of the rows; the best of each side are fitted to all of them and compared there.
+The race runs on a sample of the rows; whatever is within reach of the best of its side is fitted to all of
+them and compared there.
 Units, the direction of the bias and the order of the rows change nothing.
 """
 
@@ -19,8 +20,10 @@ from proxycal.mixture.designs import BASIS_ROWS, Data, Frame, candidates, canoni
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
 from proxycal.mixture.inference import HOPELESS, conclude
+from proxycal.mixture.information import newton
 from proxycal.mixture.laws import posterior
-from proxycal.mixture.maximise import carry, to_maximum, ungated, valued
+from proxycal.mixture.maximise import BEHIND, FAR, carry, to_maximum, valued
+from proxycal.mixture.reach import best_of, within_reach
 from proxycal.mixture.select import (
     FLOOR,
     FLOOR_PART,
@@ -29,9 +32,11 @@ from proxycal.mixture.select import (
     choose_features,
     floor_of,
     one_component,
+    outlook,
     race,
     race_by_level,
 )
+from proxycal.mixture.settle import settle
 from proxycal.mixture.starts import has_spike
 
 if TYPE_CHECKING:
@@ -43,9 +48,7 @@ if TYPE_CHECKING:
 # A weak one shows only in numbers, and a start that is mostly noise leads to a wrong maximum of all rows.
 RACE_ROWS, SECOND_LOOK = 1500, 4
 MAX_LEVELS = 8
-# A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
-# that, or behind hopeless, after a few steps is left at once, since later steps bring a third of it.
-BEHIND, FAR = 5.0, 30.0
+# Rows on which the models of a very large table meet before they meet on all of it.
 JUDGE_ROWS = 20_000
 # BIC by which a curve in content has to win to run alone.
 PLAIN_CURVE = 50.0
@@ -57,30 +60,40 @@ def fit_exact(
     max_j: int = MAX_J,
     race_rows: int = RACE_ROWS,
     seed: int = 0,
-    features: str | None = None,
+    total: float | None = None,
 ) -> ExactBias:
     """Race, polish and compare; `data.y` is already turned so that the bias is upward.
 
-    features: content features to use beside linear ones; None to let the data choose.
+    total: weight of all rows that these are a sample of, to which the finalists go on; None where these are
+    all.
     """
     order = canonical_order(data)
     data = data.take(order)
-    n = len(data.y)
+    n, weight = len(data.y), float(data.weights.sum())
+    whole, total = total is None, max(total or 0.0, weight)
     index = _sample(n, race_rows, seed)
-    runners, floor = _run_race(data, index, effect, max_j, features)
+    runners, floor = _run_race(data, index, effect, max_j, total)
     if n > SECOND_LOOK * race_rows and not runners[0].entrant.shape.claims_bias:
         index = _sample(n, SECOND_LOOK * race_rows, seed)
-        runners, floor = _run_race(data, index, effect, max_j, features)
-    bias, null = _final(runners, data, floor, whole=len(index) == n)
-    gain = null.bic - bias.bic
-    if gain > 0.0:
-        bias = _finer_noise(bias, runners, data, floor)
+        runners, floor = _run_race(data, index, effect, max_j, total)
+    close = _contenders(runners, data, floor, index, total, whole)
+    null = _best([r for r in close if not r.entrant.shape.claims_bias], data, floor)
+    bias = _best([r for r in close if r.entrant.shape.claims_bias], data, floor, null.bic)
+    part = spaced(n, JUDGE_ROWS) if n > 2 * JUDGE_ROWS else np.arange(n)
+    bias, null, gain = settle(
+        bias,
+        null,
+        few=lambda runner: runner.frame.chunks(runner.side.of(data, part)),
+        fit=lambda runner, bar=np.inf: _polish(runner, data, floor, bar),
+        floor=floor,
+        max_j=max_j,
+    )
     offset = np.empty(n)
     offset[order] = bias.side.offset
     codes = None if data.cluster is None else [data.cluster[part] for part in pieces(n)]
     chunks = bias.frame.chunks(bias.side.of(data))
     found = conclude(chunks, codes, bias, null, tuple(runners), len(index), floor)
-    return replace(found, gain=gain, offset=offset)
+    return replace(found, gain=gain, offset=offset, finalists=() if whole else tuple(close))
 
 
 def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
@@ -89,7 +102,7 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
 
 
 def _run_race(
-    data: Data, index: NDArray[np.intp], effect: str, max_j: int, features: str | None
+    data: Data, index: NDArray[np.intp], effect: str, max_j: int, total: float
 ) -> tuple[list[Runner], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
@@ -103,30 +116,35 @@ def _run_race(
     scouts = one_component(True, linear.rows(bias_sample), proxies)
     scout = min(scouts[0], key=lambda e: e.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(scout.params.log_sigma[0, 0])))
-    chosen = [features] if features else _choose_features(made, scout, null_side, bias_side, data)
     runners = []
-    for name in chosen:
+    for name in _choose_features(made, scout, null_side, bias_side, data, total):
         frame = made[name][0]
         rows = frame.rows(bias_sample)
         first = scouts if name == "linear" else one_component(True, rows, proxies)
         without = frame.rows(null_sample)
         # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
-        entrants = race(without, one_component(False, without, proxies), floor, np.inf, max_j)
+        entrants = race(without, one_component(False, without, proxies), floor, np.inf, max_j, total)
         runners += [Runner(frame, e, null_side) for e in entrants]
-        rival = entrants[0].bic - 2.0 * (null_side.cost - bias_side.cost)
-        entrants = race(rows, first, floor, rival, max_j)
+        best = min(outlook(e, without, total) for e in entrants)
+        rival = best - 2.0 * (null_side.cost - bias_side.cost)
+        entrants = race(rows, first, floor, rival, max_j, total)
         runners += [Runner(frame, e, bias_side) for e in entrants]
         for column, codes in (data.levels or {}).items():
             n_levels = int(codes.max()) + 1
             if effect == "constant" and 2 <= n_levels <= MAX_LEVELS:
                 by = replace(frame, effect=f"by:{column}", n_levels=n_levels)
-                found = race_by_level(by.rows(bias_sample), rows, proxies, entrants, floor)
+                found = race_by_level(by.rows(bias_sample), rows, proxies, entrants, floor, total)
                 runners += [Runner(by, e, bias_side) for e in found]
     return sorted(runners, key=lambda r: r.bic), floor
 
 
 def _choose_features(
-    made: dict[str, tuple[Frame, Array]], scout: Entrant, null_side: Side, bias_side: Side, data: Data
+    made: dict[str, tuple[Frame, Array]],
+    scout: Entrant,
+    null_side: Side,
+    bias_side: Side,
+    data: Data,
+    total: float,
 ) -> list[str]:
     """Linear or splined content, judged on many more rows than the race: curves show only in numbers.
 
@@ -140,8 +158,8 @@ def _choose_features(
     outcomes = np.stack(
         [frame.rows(null_side.of(data, index)).y, linear.y - seen.p_biased[0] * seen.shift[0]]
     )
-    features = {name: X for name, (_, X) in made.items() if name != "z_hat"}
-    chosen, gain = choose_features(features, outcomes, linear.weights)
+    features = {name: X for name, (_, X) in made.items()}
+    chosen, gain = choose_features(features, outcomes, linear.weights, total)
     if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
         return [chosen]
     return list(dict.fromkeys(["linear", chosen]))
@@ -165,92 +183,60 @@ def _sides(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -
     )
 
 
-def _final(runners: list[Runner], data: Data, floor: float, whole: bool) -> tuple[Runner, Runner]:
-    """The best model of each side after fitting the leaders to all rows.
+def _contenders(
+    runners: list[Runner], data: Data, floor: float, index: NDArray[np.intp], total: float, whole: bool
+) -> list[Runner]:
+    """The models that could be the best of rows of weight `total`, fitted to growing parts of the data.
 
-    A bias that leads must also beat itself without its gate: "two humps, but E does not say who is on which".
-    On a very large table the leaders meet on a part of the rows first, and the last ones on all of them.
+    Each part drops those that are out of reach, so that few are left when a pass is long. Where the data are
+    themselves a sample the last part is all of them, and who is left after it goes on to the others.
     """
     n = len(data.y)
-    part = spaced(n, JUDGE_ROWS) if n > 2 * JUDGE_ROWS else np.arange(n)
-    null = _best(_leaders(runners, False, whole), data, part, floor)
-    bias = _best(_leaders(runners, True, whole), data, part, floor, null.bic)
-    if bias.bic < null.bic:
-        null = min(null, _polish(_ungated(bias), data, part, floor), key=lambda r: r.bic)
-    if len(part) == n:
-        return bias, null
-    null = _carried(null, data, floor)
-    return _carried(bias, data, floor, null.bic + HOPELESS), null
+    for part in _parts(n, len(index), whole):
+        runners = [_nearer(r, data, part, floor) for r in within_reach(runners, data, index, total)]
+        index = part
+    return within_reach(runners, data, index, total)
 
 
-def _carried(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
-    """A model of a part of the rows, fitted to all of them; `bar` as the runner's BIC counts."""
-    seen, e = runner.side.of(data), runner.entrant
-    chunks, n = runner.frame.chunks(seen), float(seen.weights.sum())
-    at = valued(e.shape, e.params, chunks, n)
-    return replace(runner, entrant=carry(at, chunks, floor, n, bar + 2.0 * runner.side.cost))
+def _parts(n: int, seen: int, whole: bool) -> list[NDArray[np.intp]]:
+    """Rows on which models meet before they meet on all of n; all of them too where `whole` is False."""
+    sizes = [size for size in (SECOND_LOOK * seen, JUDGE_ROWS) if 2 * seen < size < n // 2]
+    return [*(spaced(n, size) for size in sizes), *([] if whole else [np.arange(n)])]
 
 
-def _best(
-    leaders: list[Runner], data: Data, part: NDArray[np.intp], floor: float, rival: float = np.inf
-) -> Runner:
+def _best(runners: list[Runner], data: Data, floor: float, rival: float = np.inf) -> Runner:
     """The best of a side; whoever is behind the best so far, or the rival, is not carried to its maximum."""
-    best = _polish(leaders[0], data, part, floor, rival + HOPELESS)
-    for runner in leaders[1:]:
-        other = _polish(runner, data, part, floor, min(best.bic + BEHIND, rival + HOPELESS))
-        best = min(best, other, key=lambda r: r.bic)
-    return best
+    fitted = [_polish(runners[0], data, floor, rival + HOPELESS)]
+    for runner in runners[1:]:
+        bar = min(min(r.bic for r in fitted) + BEHIND, rival + HOPELESS)
+        fitted.append(_polish(runner, data, floor, bar))
+    return best_of(fitted)
 
 
-def _leaders(runners: list[Runner], claims: bool, whole: bool) -> list[Runner]:
-    """Who of a side is fitted to all rows.
-
-    Where the race saw all rows: the best, and the next if it is close. Where it saw a sample: the best two,
-    and the best with any other features or effect, since more rows can pay for more columns.
-    """
-    side = [r for r in runners if r.entrant.shape.claims_bias == claims]
-    if whole:
-        return [side[0], *(r for r in side[1:2] if r.bic < side[0].bic + 6.0)]
-    first = {(r.frame.features, r.frame.effect): r for r in reversed(side)}
-    return [*side[:2], *(r for r in first.values() if all(r is not s for s in side[:2]))]
-
-
-def _finer_noise(bias: Runner, runners: list[Runner], data: Data, floor: float) -> Runner:
-    """The winner, or itself with one more component of noise where AIC asks for it.
-
-    BIC decides whether there is a bias. Once there is one, the shape of skewed or heavy-tailed noise is a
-    nuisance: BIC stops at a shape that is too coarse by an amount that the size of the bias takes up (in
-    exponential noise about half a standard error at 2,000 rows), and AIC is what undersmooths it. A component
-    as narrow as it may be is no shape but a few rows that happen to agree: it would shrink the interval only.
-    """
-    shape = bias.entrant.shape
-    if shape.J == 1 or shape.means != "shared":
-        return bias
-    finer = replace(shape, J=shape.J + 1)
-    for runner in runners:
-        if runner.entrant.shape == finer and runner.frame is bias.frame:
-            other = _polish(runner, data, np.arange(len(data.y)), floor)
-            smooth = np.exp(other.entrant.params.log_sigma.min()) > 2.0 * floor
-            # Each component of shared slopes has a weight, an intercept and a width.
-            gained = other.entrant.loglik - bias.entrant.loglik
-            return other if smooth and other.entrant.converged and gained > 3.0 else bias
-    return bias
-
-
-def _ungated(runner: Runner) -> Runner:
-    shape, params = ungated(runner.entrant.shape, runner.entrant.params)
-    return replace(runner, entrant=replace(runner.entrant, shape=shape, params=params))
-
-
-def _polish(runner: Runner, data: Data, part: NDArray[np.intp], floor: float, bar: float = np.inf) -> Runner:
-    """One model fitted to a part of the rows, or all: EM to the neighbourhood of the maximum, Newton to it.
-
-    A model that is still above `bar` after EM is left there: its size is shown, but claims nothing.
-    """
-    seen = runner.side.of(data, part)
-    e, chunks = runner.entrant, runner.frame.chunks(seen)
+def _nearer(runner: Runner, data: Data, part: NDArray[np.intp], floor: float) -> Runner:
+    """A model fitted to a part of the rows: some steps of EM, and Newton's if it is near enough for them."""
+    seen, e = runner.side.of(data, part), runner.entrant
+    chunks, n = runner.frame.chunks(seen), float(seen.weights.sum())
     rules = Rules.of([e.shape], e.params.beta.shape[2], floor_of(e.shape, floor))
+    params = run(e.params, chunks, rules, max_steps=45, tol=1e-3).params
+    params, converged = newton(params, chunks, rules)
+    return replace(runner, entrant=valued(e.shape, params, chunks, n, converged))
+
+
+def _polish(runner: Runner, data: Data, floor: float, bar: float = np.inf) -> Runner:
+    """A model fitted to all rows: EM to the neighbourhood of the maximum, Newton to it.
+
+    A model that is still above `bar` after EM is left there: its size is shown, but claims nothing. In a very
+    large table it comes from the maximum of many rows, from where Newton's method needs no EM.
+    """
+    seen = runner.side.of(data)
+    e, chunks = runner.entrant, runner.frame.chunks(seen)
     n, params = float(seen.weights.sum()), e.params
+    bar += 2.0 * runner.side.cost
+    if len(data.y) > 2 * JUDGE_ROWS:
+        at = valued(e.shape, params, chunks, n)
+        return replace(runner, entrant=carry(at, chunks, floor, n, bar))
+    rules = Rules.of([e.shape], e.params.beta.shape[2], floor_of(e.shape, floor))
     for steps, margin in ((15, FAR), (30, 0.0)):
         params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params
         near = valued(e.shape, params, chunks, n)

@@ -29,8 +29,7 @@ class Data:
 
     y (n,) reported outcome, turned so that the bias is upward; P (n,p), E (n,q); weights (n,); cluster (n,)
     codes or None; levels: integer codes (n,) of each categorical environment column; truth (n,) with NaN
-    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines; extra (n,r)
-    or None: more content features (z_hat).
+    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines.
     """
 
     y: Array
@@ -41,7 +40,6 @@ class Data:
     cluster: NDArray[np.intp] | None = None
     levels: Mapping[str, NDArray[np.intp]] | None = None
     truth: Array | None = None
-    extra: Array | None = None
 
     def take(self, index: NDArray[np.intp]) -> Data:
         """Some of the rows, in the order given."""
@@ -54,13 +52,12 @@ class Data:
             cluster=None if self.cluster is None else self.cluster[index],
             levels=None if self.levels is None else {k: v[index] for k, v in self.levels.items()},
             truth=None if self.truth is None else self.truth[index],
-            extra=None if self.extra is None else self.extra[index],
         )
 
     @property
     def content(self) -> Array:
         """The columns that may explain the true outcome."""
-        return np.hstack([self.P, self.E] if self.extra is None else [self.P, self.E, self.extra])
+        return np.hstack([self.P, self.E])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +84,7 @@ class Frame:
             known = np.isfinite(data.truth)
             gap = np.where(known, (data.y - data.truth) / self.scale, np.nan)
             y = np.where(known, (data.truth - self.centre) / self.scale, y)
-        plain = data if self.features == "z_hat" else replace(data, extra=None)
-        return Rows(y, self.content(plain.content), G, self.shift_features(data, G), data.weights, gap)
+        return Rows(y, self.content(data.content), G, self.shift_features(data, G), data.weights, gap)
 
     def shift_features(self, data: Data, G: Array) -> Array:
         """D (n,L): ones, one-hot levels, or the gate's own columns."""
@@ -164,7 +160,7 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
 
 
 def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
-    """Ways in which content may enter: linear, splines of P, of E, of both, and with z_hat where given."""
+    """Ways in which content may enter: linear, splines of P, of E, of both."""
     return {name: frame for name, (frame, _) in candidates(data, effect).items()}
 
 
@@ -183,7 +179,7 @@ def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
     }
     frame = _frame(data, effect)
     judged = spaced(len(data.y), BASIS_ROWS)
-    few = replace(data, extra=None).take(judged)
+    few = data.take(judged)
     straight = expand_each(few.content, plans["linear"], few.weights)
     curved = expand_each(few.content, data.curved, few.weights)
     made: dict[str, tuple[Frame, Array]] = {}
@@ -195,9 +191,6 @@ def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
         parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
         basis = orthonormal(parts, few.weights) if splined.any() else frame.content
         made[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
-    if data.extra is not None:
-        basis = fit_basis(data.content, np.zeros(data.content.shape[1], bool), data.weights)
-        made["z_hat"] = replace(frame, features="z_hat", content=basis), basis(data.take(judged).content)
     return made
 
 
@@ -208,7 +201,7 @@ def _frame(data: Data, effect: str) -> Frame:
     n_levels = 0
     if effect.startswith("by:"):
         n_levels = int((data.levels or {})[effect.removeprefix("by:")].max()) + 1
-    columns = replace(data, extra=None).content
+    columns = data.content
     content = fit_basis(columns, np.zeros(columns.shape[1], bool), data.weights)
     gate = fit_basis(data.E, np.zeros(data.E.shape[1], bool), data.weights)
     return Frame("linear", content, gate, effect, n_levels, centre, scale)

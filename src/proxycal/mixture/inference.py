@@ -55,6 +55,7 @@ def conclude(
         sigma=float(np.sqrt(totals.square / totals.weight)) * scale,
         cluster_sd=bias.side.tau,
         share=totals.biased / totals.weight,
+        where_biased=totals.shifted / max(totals.biased, 1e-300),
         converged=_converged(bias, null, robust),
         decrement=robust.decrement,
         floor=floor,
@@ -87,9 +88,11 @@ def _by_level_gain(runners: tuple[Runner, ...]) -> float:
 
 
 def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
-    """Whether the comparison is settled: both sides at their maximum, or the bias left hopelessly behind."""
+    """Whether the comparison is settled: both sides at their maximum, or one left hopelessly behind."""
     settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
-    return null.entrant.converged and (settled or bias.bic > null.bic + HOPELESS)
+    if null.entrant.converged:
+        return settled or bias.bic > null.bic + HOPELESS
+    return settled and null.bic > bias.bic + HOPELESS
 
 
 def orient(params: Params, chunks: Chunked) -> Params:
@@ -122,9 +125,10 @@ def _moved(a: Array, rows: Rows) -> _Moved:
 
 @dataclass(frozen=True, slots=True)
 class _Totals(Summed):
-    """Sums over rows: of P(A=1|data), of (y - shift*A - mu(x))^2 in standardised units, of the weights."""
+    """Sums over rows: of P(A=1|data), of P(A=1|data) D (L,), of (y - shift*A - mu(x))^2, of the weights."""
 
     biased: float
+    shifted: Array
     square: float
     weight: float
 
@@ -138,4 +142,4 @@ def _totals(params: Params, shape: Shape, rows: Rows) -> _Totals:
         shift = np.where(np.isfinite(rows.gap), 0.0, shift)
     left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
     W = rows.weights
-    return _Totals(float(W @ p), float(W @ left), float(W.sum()))
+    return _Totals(float(W @ p), (W * p) @ rows.D, float(W @ left), float(W.sum()))

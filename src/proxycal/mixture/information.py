@@ -272,14 +272,17 @@ def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandw
     return Sandwich(cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
 
 
-def newton(params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8) -> tuple[Params, bool]:
+def newton(
+    params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8, info: Information | None = None
+) -> tuple[Params, bool]:
     """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
 
     One pass over the rows for each step: what a step is judged by is also what the next one is made of.
+    info: the sums at the parameters given, where they are known.
     """
     shape = rules.shapes[0]
     layout = layout_of(params, shape)
-    info = information(params, chunks, shape)
+    info = information(params, chunks, shape) if info is None else info
     for _ in range(max_steps):
         at = curvature(params, info, rules)
         if not at.definite:

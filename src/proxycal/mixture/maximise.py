@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.mixture.em import Rules, gap_loglik, run
-from proxycal.mixture.information import newton
+from proxycal.mixture.information import Information, curvature, information, newton
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.select import Entrant, bic, floor_of
 from proxycal.mixture.sums import Summed, add_up
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # Attempts of Newton's method, and steps of EM after each that fails. All later steps together bring no more
 # than LATER times what the last ones brought: up to four times in tables without a bias, where EM creeps.
 ATTEMPTS, STEPS, LATER = 50, 15, 10.0
+# A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
+# that, or behind hopeless, after a few steps is left at once, since later steps bring a third of it.
+BEHIND, FAR = 5.0, 30.0
 
 
 def carry(at: Entrant, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Entrant:
@@ -30,12 +33,19 @@ def carry(at: Entrant, chunks: Chunked, floor: float, n: float, bar: float = np.
     no maximum next to that of the part, and EM creeps, a pass over the table for each step.
     """
     rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
+    first = information(at.params, chunks, at.shape)
+    info: Information | None = first
+    near = curvature(at.params, first, rules)
+    at = _worth(at, first.loglik + (0.0 if at.shape.shift else gap_loglik(chunks)), n)
+    # A quadratic foretells what is left to gain, as a difference of BIC; twice that is more than there is.
+    if near.definite and at.bic - 2.0 * near.decrement > bar:
+        return at
     for _ in range(ATTEMPTS):
-        params, converged = newton(at.params, chunks, rules)
+        params, converged = newton(at.params, chunks, rules, info=info)
         if converged:
             return valued(at.shape, params, chunks, n, converged)
         params = run(params, chunks, rules, max_steps=STEPS, tol=1e-3).params
-        last, at = at, valued(at.shape, params, chunks, n)
+        last, at, info = at, valued(at.shape, params, chunks, n), None
         if at.bic - LATER * (last.bic - at.bic) > bar:
             break
     return at
@@ -57,6 +67,10 @@ def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: b
     loglik = add_up(chunks, partial(_loglik, params, shape)).loglik
     loglik += 0.0 if shape.shift else gap_loglik(chunks)
     return Entrant(shape, params, loglik, bic(shape, loglik, params, n), converged)
+
+
+def _worth(at: Entrant, loglik: float, n: float) -> Entrant:
+    return Entrant(at.shape, at.params, loglik, bic(at.shape, loglik, at.params, n), False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The winner of a race fitted again: to reweighted rows, or to some rows and judged on others."""
+"""The winner of a race fitted again to reweighted rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.mixture.em import Rules, run
-from proxycal.mixture.laws import posterior
-from proxycal.mixture.select import compete, floor_of
+from proxycal.mixture.select import floor_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.mixture.candidates import ExactBias
-    from proxycal.mixture.designs import Data, Frame
+    from proxycal.mixture.designs import Data
 
     Array = NDArray[np.float64]
 
@@ -41,18 +40,3 @@ def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:
         fitted = run(spec.params.take(index), [rows], rules.take(index), max_steps=REFIT_STEPS, tol=0.0)
         out.append(fitted.params.a)
     return np.concatenate(out) * spec.frame.scale
-
-
-def held_out_loglik(
-    frame: Frame,
-    data: Data,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    found: ExactBias,
-    p_biased: Array,
-) -> float:
-    """Mean log likelihood of the test rows under the winner's shape, fitted to the training rows."""
-    shape, seen, unseen = found.bias.shape, frame.rows(data.take(train)), frame.rows(data.take(test))
-    fitted = compete([shape], seen, [(p_biased[train], None)], np.inf, floor_of(shape, found.floor))[0]
-    loglik = posterior(fitted.params, unseen, shape).loglik[0]
-    return float(np.average(loglik, weights=unseen.weights))

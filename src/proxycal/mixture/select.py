@@ -17,6 +17,7 @@ from proxycal.mixture.em import Fitted, Rules, gap_loglik, penalty, run
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.starts import (
     begin,
+    guess_from_environment,
     guesses_from_atoms,
     guesses_of_bias,
     has_spike,
@@ -67,62 +68,82 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
 
 
 def race(
-    rows: Rows, first: tuple[list[Entrant], list[Guess]], floor: float, rival: float, max_j: int = MAX_J
+    rows: Rows,
+    first: tuple[list[Entrant], list[Guess]],
+    floor: float,
+    rival: float,
+    max_j: int = MAX_J,
+    total: float | None = None,
 ) -> list[Entrant]:
     """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
 
-    rival: the best BIC of the other side so far. A model far behind is not carried to its end here: whoever
-    leads its side at last is.
+    rival: the best outlook of the other side so far; total: weight of all rows that these stand for. A model
+    far behind is not carried to its end here: whoever leads its side at last is.
     """
+    total = float(rows.weights.sum()) if total is None else total
     side, guesses = list(first[0]), first[1]
     shift = side[0].shape.shift
     before = np.inf
     for J in range(2, max_j + 1):
-        best = min(e.bic for e in side)
+        best = min(outlook(e, rows, total) for e in side)
         if best >= before:
             break
         before = best
         for group in _by_batch(shapes(J, shift, rows)):
-            bar = min(*(e.bic for e in side), rival + RIVAL)
-            side += compete(group, rows, guesses, bar, floor)
+            bar = min(*(outlook(e, rows, total) for e in side), rival + RIVAL)
+            side += compete(group, rows, guesses, bar, floor, total)
     return sorted(side, key=lambda e: e.bic)
 
 
 def race_by_level(
-    rows: Rows, constant_rows: Rows, proxies_only: Array, entrants: list[Entrant], floor: float
+    rows: Rows,
+    constant_rows: Rows,
+    proxies_only: Array,
+    entrants: list[Entrant],
+    floor: float,
+    total: float | None = None,
 ) -> list[Entrant]:
     """The bias side again with a shift for each level of a category (`rows.D` one-hot).
 
     One component from scratch; then the best shapes of the race, started from who they say is biased.
     """
+    total = float(rows.weights.sum()) if total is None else total
     found, guesses = one_component(True, rows, proxies_only)
-    bar = min(e.bic for e in found)
-    for e in [e for e in entrants if e.shape.claims_bias][:2]:
+    bar = min(outlook(e, rows, total) for e in found)
+    by_outlook = sorted(entrants, key=lambda e: outlook(e, constant_rows, total))
+    tried = {e.shape: e for e in [*entrants[:2], *by_outlook[:2]]}
+    for e in tried.values():
         if e.shape.J > 1:
             mine = posterior(e.params, constant_rows, e.shape).p_biased
-            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor)
+            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor, total)
     return found
 
 
-def choose_features(candidates: dict[str, Array], outcomes: Array, weights: Array) -> tuple[str, float]:
+def choose_features(
+    candidates: dict[str, Array], outcomes: Array, weights: Array, total: float | None = None
+) -> tuple[str, float]:
     """The content features (n,p) with the best BIC for any of the outcomes (k,n), and its lead over linear.
 
+    total: weight of all rows that these stand for, whose BIC is then to be expected; the lead is per these.
     The outcomes are y as it is and without the linear model's bias: a large bias hides any curve in the
     residual it inflates.
     """
-    linear = _least_squares_bic(candidates["linear"], outcomes, weights)
+    total = float(weights.sum()) if total is None else total
+    linear = _least_squares_bic(candidates["linear"], outcomes, weights, total)
     gain = {
-        name: float((linear - _least_squares_bic(X, outcomes, weights)).max())
+        name: float((linear - _least_squares_bic(X, outcomes, weights, total)).max())
         for name, X in candidates.items()
     }
     best = max(gain, key=lambda name: gain[name])
     return best, gain[best]
 
 
-def _least_squares_bic(X: Array, outcomes: Array, weights: Array) -> Array:
+def _least_squares_bic(X: Array, outcomes: Array, weights: Array, total: float) -> Array:
     n = float(weights.sum())
+    part = n / total
+    price = 1.0 - part + part * np.log(total)
     variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
-    return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * np.log(n)
+    return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * price
 
 
 def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Entrant], list[Guess]]:
@@ -137,7 +158,8 @@ def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[En
     guesses = [(_who(found[0], rows), None), *first[1:9:4]]
     found += compete([by_environment], rows, guesses, found[0].bic, FLOOR)
     leader = min(found, key=lambda e: e.bic)
-    return found, [(_who(leader, rows), None), *first[1:9:4], *guesses_from_atoms(rows)]
+    told = guess_from_environment(rows, proxies_only)
+    return found, [(_who(leader, rows), None), *first[1:9:4], (told, None), *guesses_from_atoms(rows)]
 
 
 def floor_of(shape: Shape, floor: float) -> float:
@@ -150,12 +172,20 @@ def _who(entrant: Entrant, rows: Rows) -> Array:
     return posterior(entrant.params, rows, entrant.shape).p_biased[0]
 
 
-def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, floor: float) -> list[Entrant]:
+def compete(
+    group: list[Shape],
+    rows: Rows,
+    guesses: list[Guess],
+    bar: float,
+    floor: float,
+    total: float | None = None,
+) -> list[Entrant]:
     """Shapes of one batch: many starts, a few steps each, then the best of each shape while it has a chance.
 
-    `bar` is the best BIC of this side so far. A model is given up when it could not reach it even if it
+    `bar` is the best outlook of this side so far. A model is given up when it could not reach it even if it
     gained twice as much again as in its last stage.
     """
+    total = float(rows.weights.sum()) if total is None else total
     params, owner = _starts(group, rows, guesses)
     fitted, p = None, rows.X.shape[1]
     for least, steps in ANNEAL if group[0].J > 1 else ANNEAL[-1:]:
@@ -170,10 +200,11 @@ def compete(group: list[Shape], rows: Rows, guesses: list[Guess], bar: float, fl
         rules = Rules.of(tried, p, floor)
         fitted = run(Params.stack([e.params for e in contenders]), [rows], rules, max_steps=steps, tol=1e-2)
         after = _entrants(tried, fitted, rows)
-        bar = min(bar, *(e.bic for e in after))
+        hopes = [outlook(e, rows, total) for e in after]
+        bar = min(bar, *hopes)
         live: list[Entrant] = []
-        for old, new in zip(contenders, after, strict=True):
-            hopeless = new.bic - 2.0 * (old.bic - new.bic) > bar + 10.0
+        for old, new, hope in zip(contenders, after, hopes, strict=True):
+            hopeless = hope - 2.0 * (old.bic - new.bic) > bar + 10.0
             (finished if new.converged or hopeless else live).append(new)
         contenders = live
         if not live:
@@ -249,6 +280,29 @@ def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
     return out
 
 
+def size_of(shape: Shape, params: Params) -> int:
+    """How many free parameters a model has."""
+    levels = 0 if params.a is None else params.a.shape[1]
+    return shape.size(params.beta.shape[2], params.scale.shape[1], levels)
+
+
+def outlook(entrant: Entrant, rows: Rows, total: float) -> float:
+    """The BIC that a model of these rows is expected to have on all that they stand for, per these rows."""
+    seen = float(rows.weights.sum())
+    return expected_bic(entrant, seen, total) * seen / total
+
+
+def expected_bic(entrant: Entrant, seen: float, total: float) -> float:
+    """The BIC to expect on rows of weight `total` of a model that was fitted to a sample of weight `seen`.
+
+    A fit of k parameters makes its own rows look k / 2 likelier than others, in log likelihood; the fit of
+    all rows will do the same there. BIC of the sample would charge log(seen) for a parameter whose worth
+    grows with the rows, and so give up what all rows can pay for.
+    """
+    shape, params, k = entrant.shape, entrant.params, size_of(entrant.shape, entrant.params)
+    return bic(shape, (entrant.loglik - 0.5 * k) * total / seen + 0.5 * k, params, total)
+
+
 def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     """-2 loglik + log(n) per free parameter.
 
@@ -256,9 +310,8 @@ def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
     environment column, which would deny a plain gate wherever there are many of them.
     """
-    p, q = params.beta.shape[2], params.scale.shape[1]
-    L = 0 if params.a is None else params.a.shape[1]
-    paid = shape.size(p, q, L) * float(np.log(n))
+    q = params.scale.shape[1]
+    paid = size_of(shape, params) * float(np.log(n))
     if shape.shift and not shape.claims_bias and q > 1:
         paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)
     return -2.0 * loglik + paid

@@ -59,6 +59,19 @@ def guesses_of_bias(rows: Rows, proxies_only: Array) -> list[Array]:
     return guesses
 
 
+def guess_from_environment(rows: Rows, proxies_only: Array) -> Array:
+    """Who might be biased, (n,): a high residual where E goes with high ones.
+
+    Ranks, not values: heavy tails make the upper part of the residual a few outliers, and a search that
+    starts from those alone ends at them (in t noise with a bias of 1.5 sd, at the wrong maximum).
+    """
+    rank = weighted_rank(residual_of(proxies_only, rows.y, rows.weights), rows.weights) - 0.5
+    fitted = rank - residual_of(rows.G, rank, rows.weights)
+    centred = fitted - np.average(fitted, weights=rows.weights)
+    sd = float(np.sqrt(np.average(centred**2, weights=rows.weights)))
+    return np.asarray(expit(2.0 * centred / max(sd, 1e-12) + 8.0 * rank))
+
+
 def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
     """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate carries it to the rest.
 

@@ -1,86 +1,283 @@
-"""Known biases injected into the user's own rows, and fitted: what `ProxyCalibrator.power` does."""
+"""What size of bias these rows could show: known biases are injected into them, and fitted."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+import html
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from scipy.special import expit
+from scipy.stats import binomtest
 
 from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
-from proxycal.questions.answers import Power
-from proxycal.questions.power_reading import (
-    Trialled,
-    detectable,
-    draw_biased,
-    reading,
-    summarise,
-    without_bias,
-)
-from proxycal.questions.refute import Fitted, Progress, run
+from proxycal.questions.refits import require_repetitions, run_trials
+from proxycal.result import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.questions.refute import Trial
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from proxycal.questions.refits import KeptFit, Progress, Trial
+
+    Array = NDArray[np.float64]
+
+# sd of w'E, which decides who is biased: as in the semi-synthetic study.
+GATE_SCALE = 2.0
+# A bias found in this share of the tables counts as detectable.
+TARGET = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class PowerPoint:
+    """All tables with a bias of one size, in sds of the bias-free outcome.
+
+    Parameters
+    ----------
+    alpha : float
+        The size injected.
+    chance, low, high : float
+        Share of "bias found", with its 95% interval.
+    mean_alpha, error : float
+        Mean and root mean square error of the estimate where a bias was found; NaN where never.
+    coverage : float
+        Share of the intervals, where a bias was found, that hold the size injected.
+    repetitions : int
+        Number of tables.
+
+    """
+
+    alpha: float
+    chance: float
+    low: float
+    high: float
+    mean_alpha: float
+    error: float
+    coverage: float
+    repetitions: int
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> PowerPoint:
+        """The point that `plain` wrote."""
+        names = [item.name for item in fields(cls) if item.name != "repetitions"]
+        numbers = {name: number(values[name]) for name in names}
+        return cls(**numbers, repetitions=int(values["repetitions"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What size of bias a table could show.
+
+    Parameters
+    ----------
+    points : tuple of PowerPoint
+        One per size tried, no bias at all first.
+    detectable : float
+        The size found in 90% of the tables, in sds; NaN if none of those tried was.
+    sd : float
+        Standard deviation of the bias-free outcome, in its own units.
+    reading : str
+        The same in words.
+
+    Examples
+    --------
+    >>> import proxycal as pc
+    >>> sim = pc.simulate(n=300, alpha=0.0, random_state=0)
+    >>> model = pc.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    >>> model.power([1.0, 4.0], repetitions=2).table.index.tolist()
+    [0.0, 1.0, 4.0]
+
+    """
+
+    points: tuple[PowerPoint, ...]
+    detectable: float
+    sd: float
+    reading: str
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """By alpha, in sds: size (own units), chance, low, high, mean_alpha, error, coverage, repetitions."""
+        import pandas as pd
+
+        table = pd.DataFrame(list(self.points)).set_index("alpha")
+        table.insert(0, "size", [point.alpha * self.sd for point in self.points])
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; a number that is not finite becomes None."""
+        sizes = [plain(point) | {"size": point.alpha * self.sd} for point in self.points]
+        return plain({"detectable": self.detectable, "sd": self.sd, "reading": self.reading}) | {
+            "sizes": sizes
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Power:
+        """The reverse of `to_dict`."""
+        points = tuple(PowerPoint.from_dict(size) for size in values["sizes"])
+        return cls(points, number(values["detectable"]), float(values["sd"]), str(values["reading"]))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The chance of finding a bias, by its size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+            Where to draw; a new figure if None.
+
+        """
+        from proxycal.questions.power_picture import draw_power
+
+        return draw_power(self, ax)
+
+    def __str__(self) -> str:
+        return self.reading
+
+    def _repr_html_(self) -> str:
+        return f"<div><p>{html.escape(self.reading)}</p>{self.table.to_html()}</div>"
 
 
 def power(
-    asked: Fitted, alphas: Sequence[float], repetitions: int, progress: Progress | None = None
+    kept: KeptFit, alphas: Sequence[float], repetitions: int, progress: Progress | None = None
 ) -> Power:
     """Each size (in sds of the bias-free outcome), and none, injected and fitted `repetitions` times."""
     sizes = _checked(alphas)
-    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 2:
-        raise SettingsError(f"repetitions={repetitions!r}: use a whole number of 2 or more")
-    trials, sds = _trials(asked, sizes, repetitions)
-    refits = run(trials, asked.settings.n_jobs, progress)
+    require_repetitions(repetitions)
+    trials, sds = _trials(kept, sizes, repetitions)
+    refits = run_trials(trials, kept.settings.n_jobs, progress)
     points = []
     for size in sizes:
-        made = [one for one in refits if one.share == size]
-        # Without a bias to take out or to put in, all tables are the one that was fitted.
-        pairs = zip(made, sds[: len(made)], strict=True)
+        same = [refit for refit in refits if refit.share == size]
+        # Without a bias to take out or to put in, all tables are the fitted one.
+        pairs = zip(same, sds[: len(same)], strict=True)
         points.append(
-            summarise([Trialled(size, r.alpha / sd, r.low / sd, r.high / sd, r.verdict) for r, sd in pairs])
+            summarise([Injected(size, r.alpha / sd, r.low / sd, r.high / sd, r.verdict) for r, sd in pairs])
         )
     sd = float(np.mean(sds))
-    table = pd.DataFrame([asdict(one) for one in points]).set_index("alpha")
-    table.insert(0, "size", [size * sd for size in sizes])
-    biased = [one for one in points if one.alpha > 0.0]
-    found = detectable([one.alpha for one in biased], [one.chance for one in biased])
-    return Power(table, found, sd, reading(points, sd))
+    return Power(tuple(points), detectable(points), sd, describe(points, sd))
+
+
+# --- the tables ---
 
 
 def _checked(alphas: Sequence[float]) -> list[float]:
-    sizes = sorted({float(one) for one in alphas} | {0.0})
+    sizes = sorted({float(alpha) for alpha in alphas} | {0.0})
     if len(sizes) < 2 or sizes[0] < 0.0 or not np.isfinite(sizes).all():
         raise SettingsError(f"alphas={list(alphas)}: give one size above 0 or more, in sds of the outcome")
     return sizes
 
 
-def _trials(asked: Fitted, sizes: list[float], repetitions: int) -> tuple[list[Trial], list[float]]:
+def _trials(kept: KeptFit, sizes: list[float], repetitions: int) -> tuple[list[Trial], list[float]]:
     """All tables, by size and then repetition, and the sd of the bias-free outcome of each repetition.
 
     The repetitions of all sizes share who is biased, so that sizes are compared and not draws. Where no bias
     was found, none is taken out, and there is one table without a bias: the user's own.
     """
-    arrays = replace(asked.arrays, truth=None)
-    y = outcome_of(arrays)
-    sign = asked.settings.sign
-    made = asked.fit.predict(arrays)
+    arrays = replace(kept.arrays, truth=None)
+    y, p_biased = outcome_of(arrays), kept.fit.predict(arrays).p_biased
     # Without a finding, what was reported stands.
-    shift = sign * asked.fit.estimate.alpha if asked.fit.verdict == "bias found" else 0.0
+    sign = kept.settings.sign
+    shift = sign * kept.fit.estimate.alpha if kept.fit.verdict == "bias found" else 0.0
     drawn = []
-    for i in range(repetitions):
-        rng = np.random.default_rng([asked.settings.random_state, i])
-        free = without_bias(y, shift, made.p_biased, rng)
+    for rng in kept.streams(repetitions):
+        free = without_bias(y, shift, p_biased, rng)
         mean = np.average(free, weights=arrays.weights)
         sd = float(np.sqrt(np.average((free - mean) ** 2, weights=arrays.weights)))
         drawn.append((free, sd, draw_biased(arrays.E, rng)))
     trials = [
-        asked.trial(f"{size:g} sd, {i + 1}", size, replace(arrays, y=free + sign * size * sd * a))
+        kept.trial(f"{size:g} sd, {i + 1}", replace(arrays, y=free + sign * size * sd * a), size)
         for size in sizes
         for i, (free, sd, a) in enumerate(drawn if size or shift else drawn[:1])
     ]
     return trials, [sd for _, sd, _ in drawn]
+
+
+def draw_biased(E: Array, rng: Generator, scale: float = GATE_SCALE) -> Array:
+    """Who is biased, (n,) zeros and ones: A ~ Bernoulli(logistic(w'E)), w drawn anew."""
+    w = rng.normal(0.0, scale / math.sqrt(E.shape[1]), E.shape[1])
+    return (rng.random(len(E)) < expit((E - E.mean(axis=0)) @ w)).astype(float)
+
+
+def without_bias(y: Array, shift: float | Array, p_biased: Array, rng: Generator) -> Array:
+    """The outcome as it may have been: each row loses the whole bias, with its probability of having one.
+
+    Not y_cal: half a bias taken off a doubtful row would leave a shape that no table has.
+    """
+    return np.asarray(y - shift * (rng.random(len(y)) < p_biased))
+
+
+# --- what their fits say ---
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """One table with a known bias: the size injected and its estimate, all in the same units."""
+
+    alpha: float
+    estimate: float
+    low: float
+    high: float
+    verdict: str
+
+
+def summarise(tables: Sequence[Injected]) -> PowerPoint:
+    """The tables with a bias of one size."""
+    n = len(tables)
+    hits = [table for table in tables if table.verdict == "bias found"]
+    interval = binomtest(len(hits), n).proportion_ci(0.95, method="wilson")
+    alpha = tables[0].alpha
+    estimates = np.array([table.estimate for table in hits])
+    inside = [table.low <= alpha <= table.high for table in hits]
+    return PowerPoint(
+        alpha=alpha,
+        chance=len(hits) / n,
+        low=float(interval.low),
+        high=float(interval.high),
+        mean_alpha=float(estimates.mean()) if hits else math.nan,
+        error=float(np.sqrt(np.mean((estimates - alpha) ** 2))) if hits else math.nan,
+        coverage=float(np.mean(inside)) if hits else math.nan,
+        repetitions=n,
+    )
+
+
+def detectable(points: Sequence[PowerPoint], target: float = TARGET) -> float:
+    """The smallest size from which on the chance stays at the target, between sizes by straight lines."""
+    biased = [point for point in points if point.alpha > 0.0]
+    reached = [i for i in range(len(biased)) if all(point.chance >= target for point in biased[i:])]
+    if not reached:
+        return math.nan
+    first = reached[0]
+    if first == 0:
+        return biased[0].alpha
+    below, above = biased[first - 1 : first + 1]
+    part = (target - below.chance) / (above.chance - below.chance)
+    return below.alpha + (above.alpha - below.alpha) * part
+
+
+def describe(points: Sequence[PowerPoint], sd: float) -> str:
+    """What the table could show, in one or two sentences; points in sds, alpha = 0 first where tried."""
+    biased = [point for point in points if point.alpha > 0.0]
+    size = detectable(points)
+    if not math.isfinite(size):
+        top = biased[-1]
+        text = (
+            f"With your data even a bias of {top.alpha:.2g} sd would be detected in only {top.chance:.0%} of "
+            "cases. 'No bias found' says little here: better proxies or more rows are needed."
+        )
+    else:
+        least = "or less " if size == biased[0].alpha else ""
+        text = (
+            f"With your data you would detect a bias of {size:.2g} sd ({size * sd:.3g} in the outcome's "
+            f"units) {least}in {TARGET:.0%} of cases."
+        )
+    free = [point for point in points if point.alpha == 0.0]
+    if free and free[0].repetitions == 1:
+        text += " In the table as it is, a bias is found." if free[0].chance else ""
+    elif free:
+        text += f" Without a bias in the table, one was found in {free[0].chance:.0%} of cases."
+    return text

@@ -6,23 +6,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.questions.power import TARGET
 from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, styled
 from proxycal.report.summary import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from proxycal.questions.power import Power
 
-def power_curve(
-    alphas: np.ndarray,
-    chance: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    detectable: float,
-    ax: Axes | None = None,
-) -> Axes:
-    """Chance of "bias found" by size in sds, each (m,), with pointwise 95% intervals; size 0 in red."""
+TITLE = "What size of bias these rows could show"
+ALT = "Chance of the verdict bias found by the size of an injected bias; the table has the numbers."
+CAPTION = (
+    "Known biases were injected into these rows and fitted. The left point is no bias at all: how often a "
+    "bias is found that is not there."
+)
+
+
+def draw_power(power: Power, ax: Axes | None = None) -> Axes:
+    """Chance of "bias found" by size in sds, with pointwise 95% intervals; size 0 in red."""
     ax = styled(ax, height=3.3)
+    alphas, chance, low, high = (
+        np.array([getattr(point, name) for point in power.points])
+        for name in ("alpha", "chance", "low", "high")
+    )
     none = alphas == 0.0
     # Sizes are tried on a grid that widens, with 0 on it: evenly spaced places, not a scale.
     place = np.arange(len(alphas), dtype=float)
@@ -30,22 +37,25 @@ def power_curve(
     ax.plot(place[~none], chance[~none], color=UNBIASED, linewidth=1.4)
     for part, colour in ((~none, UNBIASED), (none, BIASED)):
         ax.errorbar(place[part], chance[part], errors[:, part], fmt="o", color=colour, markersize=4.5)
-    ax.axhline(0.9, color=MUTED, linewidth=0.8, linestyle=":")
-    if np.isfinite(detectable):
-        at = float(np.interp(detectable, alphas, place))
-        left = at > place[-1] / 2.0
-        ax.axvline(at, color=INK, linewidth=1.0, linestyle="--")
-        ax.annotate(
-            f"90% from {number(detectable)} sd on",
-            xy=(at, 0.0),
-            xytext=(-4 if left else 4, 4),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            color=INK,
-            fontsize=9,
-        )
+    ax.axhline(TARGET, color=MUTED, linewidth=0.8, linestyle=":")
+    if np.isfinite(power.detectable):
+        _mark(ax, float(np.interp(power.detectable, alphas, place)), place[-1], power.detectable)
     ax.set_xticks(place.tolist(), [number(float(size)) for size in alphas])
     ax.set_xlim(-0.4, place[-1] + 0.4)
     ax.set_ylim(-0.03, 1.05)
     label(ax, "injected bias, in standard deviations of the outcome", 'chance of "bias found"')
     return ax
+
+
+def _mark(ax: Axes, at: float, end: float, detectable: float) -> None:
+    left = at > end / 2.0
+    ax.axvline(at, color=INK, linewidth=1.0, linestyle="--")
+    ax.annotate(
+        f"{TARGET:.0%} from {number(detectable)} sd on",
+        xy=(at, 0.0),
+        xytext=(-4 if left else 4, 4),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        color=INK,
+        fontsize=9,
+    )

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from proxycal.report import plots, style
 from proxycal.report.diagram import WIDTH, diagram
-from proxycal.report.pictures import ASKS, pictures_of
+from proxycal.report.pictures import pictures_of
 from proxycal.report.summary import (
     between,
     cite,
@@ -56,7 +56,6 @@ def render(fit: Fit) -> str:
         pictures={picture.kind: picture for picture in pictures_of(fit)},
         shares=shares(fit),
         svg=svg,
-        asks=ASKS,
         gate_label=gate_label,
         command=reproduce(fit),
         cite=cite(fit),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proxycal.questions import power_picture
 from proxycal.report import plots
 from proxycal.report.summary import number
 
@@ -12,15 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from proxycal.result import Fit
-
-# What each refutation asks, for readers who will not look it up.
-ASKS = {
-    "null": "Does the method claim a bias in tables drawn without one?",
-    "placebo": "Does the claim fall when the proxies are made to say nothing?",
-    "drop-proxy": "Does the answer hang on one proxy?",
-    "leak": "How much of the bias would a proxy have to carry to undo the answer?",
-    "seed": "Do other seeds and parts of the rows give the same answer?",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +81,9 @@ def pictures_of(fit: Fit) -> list[Picture]:
         ),
         Picture(
             "power",
-            "What size of bias these rows could show",
-            "Chance of the verdict bias found by the size of an injected bias; the table has the numbers.",
-            "Known biases were put into these rows and fitted. The left point is no bias at all: how often a "
-            "bias is claimed that is not there.",
+            power_picture.TITLE,
+            power_picture.ALT,
+            power_picture.CAPTION,
         ),
     ]
     # Without a calibration its picture is the dotted line and nothing else.

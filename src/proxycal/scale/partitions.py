@@ -15,21 +15,22 @@ from proxycal.scale.piece import calibrate_piece, needed_columns
 from proxycal.table.frames import answer
 
 if TYPE_CHECKING:
+    from proxycal.model import ProxyCalibrator
     from proxycal.result import Fit
 
 
-def calibrate_partitions(fit: Fit, frame: Any) -> Any:
+def calibrate_partitions(model: ProxyCalibrator | Fit, frame: Any) -> Any:
     """What `calibrate` of a model gives, for a Dask data frame: lazy, with the same partitions and index.
 
     Runs where Dask runs the rest of the graph, on the client's cluster if there is one, and loads no more
     than a partition at a time. Every row gets the answer that it gets from `calibrate` of the whole table;
     a row that is refused there makes its partition fail.
 
-    >>> import dask.dataframe, proxycal
+    >>> import dask.dataframe, numpy, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
     >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
     >>> frame = dask.dataframe.from_pandas(sim.table, npartitions=3)
-    >>> calibrate_partitions(model.result_, frame).compute().equals(model.calibrate(sim.table))
+    >>> numpy.allclose(calibrate_partitions(model, frame).compute(), model.calibrate(sim.table))
     True
     """
     try:
@@ -42,6 +43,7 @@ def calibrate_partitions(fit: Fit, frame: Any) -> Any:
         raise TableError(
             f"a Dask data frame is needed, not {type(frame).__name__}: use model.calibrate for any other"
         )
+    fit: Fit = getattr(model, "result_", model)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=2)
     wanted = frame[needed_columns(fit, frame.columns)]

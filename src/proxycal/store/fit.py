@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _ENVIRONMENT = "environment:"
 
 
-def versions() -> dict[str, str]:
-    """What a fit was made with, package -> version."""
-    packages = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+def versions(method: str) -> dict[str, str]:
+    """What a fit of that method was made with, package -> version."""
+    packages = ("numpy", "scipy", "scikit-learn", "pandas", *METHODS[method].libraries)
     return {"python": python_version(), "proxycal": __version__} | {
         name: metadata.version(name) for name in packages
     }
@@ -49,15 +49,16 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
     values, tensors = fit.method_fit.state()
     training, rows = training_state(fit.training)
     encoder = fit.encoder.to_dict()
+    estimate = fit.estimate
     results = {
-        # For who opens the file: the answer in plain sight.
-        "alpha": fit.estimate.alpha,
-        "alpha_se": fit.estimate.se,
-        "alpha_interval": (fit.estimate.low, fit.estimate.high),
+        # First what a program that reads the file looks for.
         "verdict": fit.verdict,
+        "alpha": estimate.alpha,
+        "alpha_se": estimate.se,
+        "alpha_interval": [estimate.low, estimate.high],
         "n": fit.n,
         "share_biased": fit.share_biased,
-        "estimate": fit.estimate,
+        "estimate": estimate,
         "estimates": fit.estimates,
         "findings": fit.findings,
     }

@@ -13,7 +13,7 @@ _ROWS = (
     ("(A3) Sign restriction: alpha >= 0", _YES, _YES, _NO,
      "none: data cannot show it; the user states the direction"),
     ("(A4) Linear structural mechanisms", _YES, _NO, _NO,
-     "finding on the content: linear, splines or z_hat, chosen by BIC"),
+     "finding on the content features: linear or splines, chosen by BIC"),
     ("(A5) Availability of ground-truth (A, Z)", _YES, _PARTLY, _NO,
      "none needed: the truth is used to evaluate, never to fit"),
     ("(A6) Overlap in A", _YES, _YES, _PARTLY, "finding 'overlap'"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.datasets.ohie import STAND_IN, load_ohie
 from proxycal.errors import SettingsError, StoreError
+from proxycal.extras import require_torch
 from proxycal.files import write_table, write_text
 from proxycal.studies import figures, studies
 from proxycal.studies.assumptions import assumptions
@@ -76,13 +77,14 @@ def perform(study: Study, out: Path, how: How) -> str:
 def make(
     name: str, quick: bool, methods: Sequence[str] = (), ohie: str | None = None, stand_in: bool = False
 ) -> Study:
-    """The study of that name, with all methods if none are given.
+    """The study of that name, with all methods if none are given; networks need torch.
 
     ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
     """
     if name not in STUDIES:
         raise SettingsError(f"experiment '{name}' is not known: use one of {', '.join((*STUDIES, *OTHERS))}")
     chosen = list(methods) or list(studies.METHODS)
+    studies.require_networks(chosen)
     if name == "synthetic":
         if ohie is not None or stand_in:
             raise SettingsError("--ohie and --stand-in belong to the semisynthetic study: leave them out")
@@ -117,7 +119,7 @@ def write(study: Study, long: pd.DataFrame, out: Path, code: str) -> str:
 
 def write_sanity(study: Study, out: Path) -> list[Path]:
     """Sanity pages of one data set (alpha = 5) with the paper's method fitted to its first fold."""
-    # Torch is loaded only where it is needed.
+    require_torch("a sanity page", "leave out --sanity")
     from proxycal.methods.paper.fit import fit_paper
 
     settings = next(cell.settings for cell in study.cells if cell.settings["alpha"] == 5)
@@ -144,10 +146,11 @@ def _draw(study: Study, summary: pd.DataFrame, out: Path) -> list[str]:
 
 def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequence[str], code: str) -> str:
     """The page: what was run, the tables, the figures, and the cells that failed."""
+    torch = f" torch {metadata.version('torch')}." if study.trains_networks else ""
     lines = [
         f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
         f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
-        f"{machine(code)} torch {metadata.version('torch')}.", "", _READING, "",
+        f"{machine(code)}{torch}", "", _READING, "",
     ]  # fmt: skip
     lines += [to_markdown(grid) for grid in grids]
     lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]

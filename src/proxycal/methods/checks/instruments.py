@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
-from proxycal.methods.checks.wald import meat, solve, wald_p
+from proxycal.methods.checks.wald import count_clusters, meat, solve, wald_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,12 +57,12 @@ def direct_p(
     more = inflation(p_biased, bias, float(np.average(left**2, weights=weights)), ones, weights)
     if not np.isfinite(more):
         return float("nan")
-    if len(others) > len(chosen) and _instruments_p(left, X_seen, Z, ones, weights, cluster, more) < UNHELD:
+    if len(others) > len(chosen) and instruments_p(left, X_seen, Z, ones, weights, cluster, more) < UNHELD:
         return float("nan")
     middle = meat(X_seen * (weights * left)[:, None], cluster)
     cov = more * bread @ middle @ bread + (se if np.isfinite(se) else 0.0) ** 2 * np.outer(of_p, of_p)
     at = slice(1, ones.shape[1])
-    return wald_p(beta[at], cov[at, at], cluster)
+    return wald_p(beta[at], cov[at, at], count_clusters(cluster))
 
 
 def inflation(p_biased: Array, bias: float, left: float, ones: Array, weights: Array) -> float:
@@ -96,27 +96,27 @@ def content_proxies(P: Array, ones: Array, weights: Array) -> list[int]:
     for size in range(len(seen) // 2, 0, -1):
         best, held = 0.0, tuple[int, ...]()
         choices = list(combinations(range(len(seen)), size))
-        for one in choices:
-            rest = [k for k in range(len(seen)) if k not in one]
-            rho2 = _canonical(corr, list(one), rest)
+        for choice in choices:
+            rest = [k for k in range(len(seen)) if k not in choice]
+            rho2 = _canonical(corr, list(choice), rest)
             statistic = -(n - 0.5 * (len(seen) + 1)) * np.log1p(-rho2)
             # Bartlett: that the least of them is chance alone.
             if rho2 > best and chi2.sf(statistic, len(rest) - size + 1) < SHARED / len(choices):
-                best, held = rho2, one
+                best, held = rho2, choice
         if held:
             return [int(seen[k]) for k in held]
     return []
 
 
-def _canonical(corr: Array, one: list[int], rest: list[int]) -> float:
+def _canonical(corr: Array, chosen: list[int], rest: list[int]) -> float:
     """The least squared canonical correlation of two sets of proxies."""
-    across = corr[np.ix_(one, rest)]
+    across = corr[np.ix_(chosen, rest)]
     told = across @ np.linalg.pinv(corr[np.ix_(rest, rest)], hermitian=True) @ across.T
-    values = np.linalg.eigvals(np.linalg.pinv(corr[np.ix_(one, one)], hermitian=True) @ told).real
+    values = np.linalg.eigvals(np.linalg.pinv(corr[np.ix_(chosen, chosen)], hermitian=True) @ told).real
     return float(np.clip(values.min(), 0.0, 1.0 - 1e-12))
 
 
-def _instruments_p(
+def instruments_p(
     left: Array,
     X_seen: Array,
     Z: Array,
@@ -133,7 +133,7 @@ def _instruments_p(
     extra = Z[:, ones.shape[1] :][:, : Z.shape[1] - X_seen.shape[1]]
     extra = extra - X_seen @ solve(X_seen * root, extra * root)
     scores = extra * (weights * left)[:, None]
-    return wald_p(scores.sum(axis=0), more * meat(scores, cluster), cluster)
+    return wald_p(scores.sum(axis=0), more * meat(scores, cluster), count_clusters(cluster))
 
 
 def moved_proxies(P: Array, E: Array, weights: Array, cluster: NDArray[np.int64] | None = None) -> Array:

@@ -26,17 +26,38 @@ def meat(scores: Array, cluster: NDArray[np.int64] | None = None) -> Array:
     return np.asarray(scores.T @ scores)
 
 
-def wald_p(value: Array, cov: Array, cluster: NDArray[np.int64] | None = None) -> float:
-    """The p-value of value = 0; a covariance out of few clusters is itself a guess, so Hotelling's T2 there.
+def count_clusters(cluster: NDArray[np.int64] | None) -> int | None:
+    """The `units` of `wald_p`: how many clusters there are, None where rows stand alone."""
+    return None if cluster is None else len(np.unique(cluster))
 
+
+def wald_p(value: Array, cov: Array, units: float | None = None, df: int | None = None) -> float:
+    """The p-value of "value = 0".
+
+    Parameters
+    ----------
+    value : (q,)
+        The slopes.
+    cov : (q, q)
+        Their covariance.
+    units : float, default None
+        Independent rows or clusters that the covariance was estimated from. Few of them make it a guess
+        itself, so that the test is Hotelling's T2 with an F distribution. None: many, and chi2.
+    df : int, default None
+        Degrees of freedom; the rank of the covariance if None.
+
+    Examples
+    --------
     >>> round(wald_p(np.array([1.96]), np.eye(1)), 3)
     0.05
+    >>> round(wald_p(np.array([1.96]), np.eye(1), units=11), 3)
+    0.078
+
     """
     statistic = max(float(value @ np.linalg.pinv(cov, hermitian=True) @ value), 0.0)
-    q = max(int(np.linalg.matrix_rank(cov, hermitian=True)), 1)
-    if cluster is None:
+    q = max(int(np.linalg.matrix_rank(cov, hermitian=True)), 1) if df is None else df
+    if units is None:
         return float(chi2.sf(statistic, q))
-    groups = len(np.unique(cluster))
-    if groups <= q:
+    if units <= q:
         return 1.0
-    return float(f_distribution.sf(statistic * (groups - q) / (q * (groups - 1)), q, groups - q))
+    return float(f_distribution.sf(statistic * (units - q) / (q * (units - 1)), q, units - q))

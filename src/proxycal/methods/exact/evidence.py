@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
+from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.crosschecks import WEAK_F, apart
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
@@ -57,8 +57,7 @@ class Evidence:
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
     moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
-    NaN otherwise. content : how splines and z_hat compared, where content is curved. sampled : rows that
-    matching, moments and checks saw, where not all of them.
+    NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
     """
 
     gain: float
@@ -87,7 +86,6 @@ class Evidence:
     exact: Estimate
     moments: Estimate
     match: Estimate
-    content: str = ""
     sampled: int = 0
 
     @classmethod
@@ -106,7 +104,6 @@ def collect(
     p_biased: np.ndarray,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
-    content: str = "",
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
@@ -124,7 +121,8 @@ def collect(
         share=found.share,
         converged=found.converged,
         decrement=found.decrement,
-        gate_p=_wald(gamma, found.gate_cov[1:, 1:]),
+        # A column of the gate without information counts as one that was tested.
+        gate_p=wald_p(gamma, found.gate_cov[1:, 1:], df=len(gamma)),
         relevance=_relevance(y_cal, data),
         overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
         two_humps=_two_humps(found.null),
@@ -144,7 +142,6 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
-        content=content,
     )
 
 
@@ -177,21 +174,15 @@ def _two_humps(null: Spec) -> bool:
     return bool(len(place) > 1 and np.ptp(place) > 2.0 * sd.max())
 
 
-def _wald(value: np.ndarray, cov: np.ndarray) -> float:
-    """p-value of value = 0."""
-    statistic = float(value @ np.linalg.pinv(cov, hermitian=True) @ value)
-    return float(chi2.sf(max(statistic, 0.0), len(value)))
-
-
 def _constancy(found: ExactBias) -> float:
     """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
     L = len(found.shift)
     if L < 2:
         return math.nan
     if found.bias.frame.effect == "linear":
-        return _wald(found.shift[1:], found.shift_cov[1:, 1:])
+        return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return _wald(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T)
+    return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
 
 
 def _relevance(y: np.ndarray, data: Data) -> float:

@@ -30,7 +30,6 @@ ABOUT_A_BIAS = (
     "agreement with moments",
     "agreement with matching",
     "first-stage",
-    "leverage",
 )
 
 
@@ -262,8 +261,7 @@ def _content(e: Evidence) -> Finding:
         where += f"; matching, moments and checks saw a sample of {e.sampled}"
     return Finding(
         question="How did content enter?",
-        statistic=f"features: {e.features}; shape of the outcome: {e.shape}"
-        + (f"; {e.content}" if e.content else ""),
+        statistic=f"features: {e.features}; shape of the outcome: {e.shape}",
         reading=f"Features and shape were chosen by BIC on {where}.",
         remedy="Nothing to do.",
         ok=True,

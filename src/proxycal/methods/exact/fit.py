@@ -18,7 +18,6 @@ from proxycal.methods.exact.details import details_of
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.record import ExactFit, data_of
-from proxycal.methods.latent_content import choose_content, is_curved
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
@@ -27,10 +26,8 @@ from proxycal.mixture.refits import refit_shifts
 from proxycal.result import Estimate
 
 if TYPE_CHECKING:
-    from proxycal.methods.latent_content import ContentChoice
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data
-    from proxycal.mixture.laws import Rows
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -38,36 +35,27 @@ BOOTSTRAP_DRAWS = 200
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
-    """Race and fit, then put matching and moments beside the answer."""
+    """Compare the models, then put matching and moments beside the answer."""
     return answered(find(arrays, settings), arrays, settings)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The race of some rows: its sign, the rows as it saw them, its answer, and how content was chosen."""
+    """The model comparison of some rows: its sign, the rows as it saw them, and its answer."""
 
     sign: float
     data: Data
     bias: ExactBias
-    choice: ContentChoice | None
 
 
-def find(arrays: Arrays, settings: Settings) -> Found:
-    """Compare the models, and where content is curved choose its features."""
+def find(arrays: Arrays, settings: Settings, total: float | None = None) -> Found:
+    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
     _check_effect(settings.effect, arrays)
     data = data_of(arrays, settings.sign)
-    bias = fit_exact(data, settings.effect, seed=settings.random_state)
-    choice = None
-    if is_curved(bias):
-        names = (*arrays.proxy_names, *arrays.environment_names)
-        who = answer_rows(bias.bias, data, bias.cluster_sd).p_biased
-        choice = choose_content(data, bias, who, settings, names)
-        if choice.content is not None:
-            data = replace(data, extra=choice.content.encode(arrays.P, arrays.E))
-            bias = fit_exact(data, settings.effect, seed=settings.random_state, features="z_hat")
+    bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
-    return Found(settings.sign, data, bias, choice)
+    return Found(settings.sign, data, bias)
 
 
 def answered(
@@ -78,19 +66,18 @@ def answered(
     n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
     units of its cost here.
     """
-    data, bias, choice = comparison.data, comparison.bias, comparison.choice
+    data, bias = comparison.data, comparison.bias
     answers = answer_rows(bias.bias, data, bias.cluster_sd)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
-    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, "over", level)
+    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        _exact_estimate(bias, answers.rows, p_biased, data.weights, level),
+        _exact_estimate(bias, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
     )
-    reading = "" if choice is None else choice.reading
-    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments, reading)
+    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
     return ExactFit(
@@ -109,7 +96,6 @@ def answered(
         verdict=verdict(evidence),
         findings=findings(evidence),
         details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
-        content=choice.content if choice is not None and bias.bias.frame.features == "z_hat" else None,
     )
 
 
@@ -134,17 +120,14 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def _exact_estimate(
-    found: ExactBias, rows: Rows, p_biased: np.ndarray, weights: np.ndarray, level: float
-) -> Estimate:
+def _exact_estimate(found: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased.
 
     alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
     """
-    share = weights * p_biased
-    at = (share @ rows.D) / max(float(share.sum()), 1e-300)
+    at = found.where_biased
     note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    mean, se = float(at @ found.shift), float(np.sqrt(max(at @ found.shift_cov @ at, 0.0)))
+    mean, se = float(at @ found.shift), float(np.sqrt(max(float(at @ found.shift_cov @ at), 0.0)))
     made = _normal("exact", mean, se, level, note)
     return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
 

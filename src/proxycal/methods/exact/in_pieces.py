@@ -16,8 +16,7 @@ from proxycal.mixture.sums import Elsewhere
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proxycal.methods.exact.record import ExactFit
-    from proxycal.methods.paper.content import ContentFit
+    from proxycal.methods.exact.fit import ExactFit
     from proxycal.mixture.designs import Frame
     from proxycal.mixture.laws import Rows
     from proxycal.mixture.sums import S
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
     sample = table.sample
-    comparison = find(sample, settings)
-    content = None if comparison.choice is None else comparison.choice.content
+    comparison = find(sample, settings, table.weight)
     seen = float(sample.weights.sum())
-    chunks = partial(_Chunks, table, comparison.sign, content)
-    full = fit_everything(comparison.bias, chunks, table.weight, seen)
+    chunks = partial(_Chunks, table, comparison.sign)
+    full = fit_everything(comparison.bias, chunks, table.weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(table.weight) / math.log(seen)
     return answered(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
@@ -45,16 +43,13 @@ class _Chunks(Elsewhere):
 
     table: EncodedPieces
     sign: float
-    content: ContentFit | None
     frame: Frame
 
     def add_up(self, function: Callable[[Rows], S]) -> S:
-        return self.table.add_up(partial(_sums, self.sign, self.content, self.frame, function))
+        return self.table.add_up(partial(_sums, self.sign, self.frame, function))
 
 
-def _sums(
-    sign: float, content: ContentFit | None, frame: Frame, function: Callable[[Rows], S], arrays: Arrays
-) -> S:
+def _sums(sign: float, frame: Frame, function: Callable[[Rows], S], arrays: Arrays) -> S:
     """The sums of one piece, in blocks that fit the processor's cache."""
-    data = data_of(arrays, sign, content)
+    data = data_of(arrays, sign)
     return reduce(add, (function(frame.rows(data.take(block))) for block in row_blocks(arrays.n)))

@@ -18,7 +18,6 @@ from proxycal.methods.exact.details import kept_details
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.packing import pack, unpack
-from proxycal.methods.paper.content_config import ContentConfig
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.designs import Data, Frame, Spec
@@ -27,7 +26,6 @@ from proxycal.mixture.laws import Params, Shape
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
-    from proxycal.methods.paper.content import ContentFit
     from proxycal.mixture.answers import RowAnswers
     from proxycal.result import Details, Finding, Prediction, Verdict
     from proxycal.table.encode import Arrays
@@ -43,8 +41,8 @@ class ExactFit:
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
     the gate. cluster_sd : sd of what rows of a cluster share.
-    controls : unbiased rows, or None where the split leaves nothing to match. content : stage 1, where z_hat
-    is among the content features. verdict, findings : what the evidence allows to say, and the reasons.
+    controls : unbiased rows, or None where the split leaves nothing to match.
+    verdict, findings : what the evidence allows to say, and the reasons.
     """
 
     sign: float
@@ -62,7 +60,6 @@ class ExactFit:
     verdict: Verdict
     findings: tuple[Finding, ...]
     details: Details
-    content: ContentFit | None = None
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -89,7 +86,7 @@ class ExactFit:
 
     def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
         """The rows as over-reported, and what the mixture says of them."""
-        data = data_of(arrays, self.sign, self.content)
+        data = data_of(arrays, self.sign)
         return data, answer_rows(self.spec, data, self.cluster_sd)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -137,12 +134,6 @@ class ExactFit:
             parts["curve"] = {
                 name: np.ascontiguousarray(getattr(self.details.curve, name)) for name in _CURVE
             }
-        if self.content is not None:
-            values["stage1"] = {
-                "config": self.content.config.to_dict(),
-                "dims": [self.content.n_proxies, self.content.n_environment],
-            }
-            parts["stage1"] = self.content.tensors
         return values, pack(parts)
 
     @classmethod
@@ -185,16 +176,7 @@ class ExactFit:
                 tuple(_gate_term(row) for row in values["gate"]),
                 tuple((number(bic), number(size)) for bic, size in values["sizes"]),
             ),
-            content=_stage1(values["stage1"], tensors) if "stage1" in values else None,
         )
-
-
-def _stage1(kept: dict[str, Any], tensors: dict[str, np.ndarray]) -> ContentFit:
-    # Torch is loaded only for runs that used it.
-    from proxycal.methods.paper.content import ContentFit
-
-    config = ContentConfig.from_dict(kept["config"])
-    return ContentFit.from_tensors(config, tuple(kept["dims"]), unpack(tensors, "stage1"))
 
 
 def _params_from(named: dict[str, np.ndarray]) -> Params:
@@ -206,8 +188,8 @@ def _gate_term(values: dict[str, Any]) -> GateTerm:
     return GateTerm(**values | {name: number(values[name]) for name in ("odds", "low", "high")})
 
 
-def data_of(arrays: Arrays, sign: float, content: ContentFit | None = None) -> Data:
-    """The arrays as the exact estimator sees them: the bias upward, z_hat of `content` beside the proxies."""
+def data_of(arrays: Arrays, sign: float) -> Data:
+    """The arrays as the exact estimator sees them: the bias upward."""
     numeric = ~np.array([*arrays.proxy_categorical, *arrays.categorical], dtype=bool)
     return Data(
         y=sign * outcome_of(arrays),
@@ -218,5 +200,4 @@ def data_of(arrays: Arrays, sign: float, content: ContentFit | None = None) -> D
         cluster=arrays.cluster,
         levels=arrays.levels,
         truth=None if arrays.truth is None else sign * arrays.truth,
-        extra=None if content is None else content.encode(arrays.P, arrays.E),
     )

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import f as f_distribution
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.methods.checks.wald import meat, wald_p
 from proxycal.methods.moments.instrument import environment_basis, leave_out, standardised
 from proxycal.methods.moments.proxies import WEAK_F, remove_content
-from proxycal.settings import sign as sign_of
 
 # Rows, or clusters, that must be left after one for each column of E.
 LEAST_SPARE = 10
@@ -71,12 +70,11 @@ def fit_moments(
     E: np.ndarray,
     weights: np.ndarray | None = None,
     cluster: np.ndarray | None = None,
-    direction: str = "over",
     level: float = 0.95,
 ) -> MomentsFit:
     """Size of the bias from the first three moments of u given E.
 
-    y (n,), P (n, p), E (n, q), weights (n,) frequencies, cluster (n,) integer codes.
+    y (n,) with the bias upward, P (n, p), E (n, q), weights (n,) frequencies, cluster (n,) integer codes.
 
     >>> rng = np.random.default_rng(0)
     >>> e = rng.normal(size=(4000, 1))
@@ -87,9 +85,8 @@ def fit_moments(
     >>> print(round(fit.alpha, 1), round(fit.share, 1))
     2.0 0.5
     """
-    y, P, E, w, groups = _checked(y, P, E, weights, cluster, direction, level)
-    sign = sign_of(direction)
-    y, unit = standardised(sign * y, w)
+    y, P, E, w, groups = _checked(y, P, E, weights, cluster, level)
+    y, unit = standardised(y, w)
     P, unit_p = standardised(P, w)
     E, _ = standardised(E, w)
     basis = environment_basis(E, w)
@@ -115,7 +112,7 @@ def fit_moments(
         first_stage_f_cluster=f_cluster,
         drives_p=_drives_p(sample),
         two_valued_p=found.two_valued_p,
-        b=sign * unit * content.b / unit_p,
+        b=unit * content.b / unit_p,
         proxy_f=content.f,
         n=float(w.sum()),
         note=" ".join(text for text in (content.note, found.note) if text),
@@ -250,7 +247,7 @@ def _drives_p(sample: _Sample) -> float:
     u, Q, w = sample.u, sample.Q, sample.w
     slopes = Q.T @ (w * u)
     psi = Q * u[:, None] - sample.psi_b @ ((w[:, None] * sample.P).T @ Q)
-    return _wald_p(slopes, psi, sample, Q.shape[1])
+    return _slopes_p(slopes, psi, sample, Q.shape[1])
 
 
 def _two_valued_p(sample: _Sample, size: _Size) -> float:
@@ -259,7 +256,7 @@ def _two_valued_p(sample: _Sample, size: _Size) -> float:
     One direction of E, h, was used up to fit s2; with a single column nothing is left to test.
     """
     rank = sample.Q.shape[1] - 1
-    return _wald_p(*_curvature(sample, size), sample, rank) if rank > 0 else np.nan
+    return _slopes_p(*_curvature(sample, size), sample, rank) if rank > 0 else np.nan
 
 
 def _curvature(sample: _Sample, size: _Size) -> tuple[np.ndarray, np.ndarray]:
@@ -273,23 +270,24 @@ def _curvature(sample: _Sample, size: _Size) -> tuple[np.ndarray, np.ndarray]:
     return Q.T @ (w * e2), psi + sample.psi_b @ (by_b.T + np.outer(s2_by_b, by_s2))
 
 
-def _wald_p(estimate: np.ndarray, psi: np.ndarray, sample: _Sample, rank: int) -> float:
-    """p-value of `estimate` (r,) = 0 from the influences psi (n, r); NaN with fewer clusters than slopes."""
+def _slopes_p(slopes: np.ndarray, psi: np.ndarray, sample: _Sample, rank: int) -> float:
+    """p-value of slopes (r,) = 0 from the influences psi (n, r); NaN with too few rows or clusters."""
     w = sample.w
     if sample.groups is None:
-        V, units = psi.T @ (w[:, None] * psi), w.sum()
+        V, units = meat(psi * np.sqrt(w)[:, None]), float(w.sum())
     else:
-        sums = np.column_stack([np.bincount(sample.groups, weights=w * column) for column in psi.T])
-        V, units = sums.T @ sums, float(len(sums))
+        V, units = meat(psi * w[:, None], sample.groups), float(sample.groups.max() + 1)
     if units <= 2 * rank:
         return np.nan
+    # What was used up to fit the size leaves V without its least directions.
     values, vectors = np.linalg.eigh(V)
     top = slice(len(values) - rank, None)
     # Nothing varies: there is nothing to explain.
     if rank == 0 or values[top].min() <= 0:
         return np.nan
-    wald = np.sum((vectors[:, top].T @ estimate) ** 2 / values[top])
-    return float(f_distribution.sf(wald / rank * (units - rank) / units, rank, units - rank))
+    standardised = vectors[:, top].T @ slopes / np.sqrt(values[top])
+    # Influences have mean 0 by construction; units - 1 of them are free.
+    return wald_p(standardised, np.eye(rank) * (units / (units - 1.0)), units, rank)
 
 
 def _variance(psi: np.ndarray, w: np.ndarray, groups: np.ndarray | None) -> float:
@@ -306,11 +304,8 @@ def _checked(
     E: np.ndarray,
     weights: np.ndarray | None,
     cluster: np.ndarray | None,
-    direction: str,
     level: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    if direction not in ("over", "under"):
-        raise SettingsError(f"direction={direction!r} is not known: use 'over' or 'under'.")
     if not 0.0 < level < 1.0:
         raise SettingsError(f"level={level!r}: use a number between 0 and 1, such as 0.95.")
     y, P, E = (np.asarray(v, dtype=float) for v in (y, P, E))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from proxycal.cli.demonstration import Comparison, biased_jobs, compare, lines
 
+from proxycal.cli.demo import Comparison, compare, lines
 from proxycal.table.roles import Roles
-from proxycal.testing.simulation import Simulation
+from proxycal.testing import Simulation
 
 
 def test_compare_by_hand():
@@ -17,8 +17,8 @@ def test_compare_by_hand():
         truth=pd.DataFrame({"y_true": [1.0, 1.0, 3.0, 2.0], "a": [1, 0, 1, 0]}),
     )
     calibrated = pd.DataFrame({"y_cal": [1.0, 1.0, 4.0, 2.0], "p_biased": [0.9, 0.1, 0.4, 0.2]})
-    found = compare(calibrated, sim, alpha_true=2.0, alpha_found=1.9)
-    assert found == Comparison(
+    compared = compare(calibrated, sim, alpha_true=2.0, alpha_found=1.9)
+    assert compared == Comparison(
         alpha_true=2.0,
         alpha_found=1.9,
         share_true=0.5,
@@ -29,20 +29,13 @@ def test_compare_by_hand():
     )
 
 
-def test_the_injected_bias_is_what_it_says():
-    sim = biased_jobs(alpha=3.0, seed=2)
-    shift = sim.table[sim.roles.outcome] - sim.truth["y_true"]
-    assert shift.to_numpy() == pytest.approx(3.0 * sim.truth["a"].to_numpy())
-    assert 0.1 < sim.truth["a"].mean() < 0.9
-
-
 @pytest.mark.parametrize(
     ("verdict", "after", "says"),
     [
         ("bias found", 0.5, "removed 75% of the error"),
         ("bias found", 3.0, "made the error larger"),
         ("not identified", 2.0, "left as reported"),
-        ("no bias found", 2.0, "could not show it"),
+        ("no bias found", 2.0, "could not detect it"),
     ],
 )
 def test_the_demo_is_honest(verdict, after, says):

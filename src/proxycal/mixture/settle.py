@@ -1,0 +1,145 @@
+"""The best model of each side at its maximum over all rows: more components, a shift without a gate, AIC.
+
+Every step starts from the models themselves, so that it does not matter by which way they were found: in a
+race of a sample, of all rows, or of a table in pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from proxycal.mixture.em import Rules, run
+from proxycal.mixture.inference import HOPELESS
+from proxycal.mixture.laws import Params, Shape
+from proxycal.mixture.maximise import BEHIND, ungated
+from proxycal.mixture.reach import best_of
+from proxycal.mixture.select import MAX_J, floor_of, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.candidates import Runner
+    from proxycal.mixture.select import Entrant
+    from proxycal.mixture.sums import Chunked
+
+# Log likelihood that AIC asks of a component of shared slopes: a weight, an intercept and a width.
+COMPONENT = 3.0
+# BIC between the sides from which on a further component changes no verdict.
+DECIDED = 60.0
+STEPS = 60
+
+
+class Fit(Protocol):
+    """A model brought to its maximum over all rows, or left where it is when it cannot come below the bar."""
+
+    def __call__(self, runner: Runner, bar: float = np.inf) -> Runner:
+        """The model there."""
+
+
+def settle(
+    bias: Runner, null: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int = MAX_J
+) -> tuple[Runner, Runner, float]:
+    """The model with and without a bias that the answer rests on, and the BIC by which the first leads.
+
+    few : the rows, or enough of them, to look for one more component in. A bias that leads must also beat
+    itself without its gate: "two humps, but E does not say who is on which".
+    """
+    lead = null.bic - bias.bic
+    finer = bias
+    if lead > -DECIDED:
+        bias, finer = _grown(bias, few, fit, floor, max_j, aic=lead > 0.0)
+    if abs(lead) < DECIDED:
+        null = _grown(null, few, fit, floor, max_j)[0]
+    if bias.bic < null.bic:
+        shape, params = ungated(bias.entrant.shape, bias.entrant.params)
+        bare = replace(bias, entrant=replace(bias.entrant, shape=shape, params=params))
+        null = best_of([null, fit(bare, min(null.bic + BEHIND, bias.bic + HOPELESS))])
+    gain = null.bic - bias.bic
+    return (_finer_noise(bias, finer, floor) if gain > 0.0 else bias), null, gain
+
+
+def _finer_noise(bias: Runner, finer: Runner, floor: float) -> Runner:
+    """The winner, or itself with one more component of noise where AIC asks for it.
+
+    BIC decides whether there is a bias. Once there is one, the shape of skewed or heavy-tailed noise is a
+    nuisance: BIC stops at a shape that is too coarse by an amount that the size of the bias takes up (in
+    exponential noise about half a standard error at 2,000 rows), and AIC is what undersmooths it. A component
+    as narrow as it may be is no shape but a few rows that happen to agree: it would shrink the interval only.
+    """
+    if bias.entrant.shape.J == 1:
+        return bias
+    smooth = bool(_smooth(finer.entrant.params, floor)[0])
+    gained = finer.entrant.loglik - bias.entrant.loglik
+    return finer if smooth and finer.entrant.converged and gained > COMPONENT else bias
+
+
+def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
+    """Which models have no component as narrow as it may be, (B,)."""
+    return np.asarray(np.exp(params.log_sigma.min(axis=1)) > 2.0 * floor)
+
+
+def _grown(
+    best: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int, aic: bool = False
+) -> tuple[Runner, Runner]:
+    """The model with as many components of noise as BIC pays for, and with one more.
+
+    aic : whether the one more is brought to its maximum where AIC may want it.
+    """
+    while (shape := _finer(best.entrant.shape, max_j)) is not None:
+        start = replace(best, entrant=_split(best.entrant, shape, few(best), floor))
+        more = fit(start, best.bic + (_aic_margin(best.entrant) if aic else BEHIND))
+        if best_of([best, more]) is best:
+            return best, more
+        best = more
+    return best, best
+
+
+def _aic_margin(at: Entrant) -> float:
+    """How far (in BIC) behind a further component may be that AIC wants."""
+    if at.shape.J == 1:
+        return BEHIND
+    log_n = (at.bic + 2.0 * at.loglik) / size_of(at.shape, at.params)
+    return max(COMPONENT * (log_n - 2.0), BEHIND)
+
+
+def _finer(shape: Shape, max_j: int) -> Shape | None:
+    """The shape with one more component of shared slopes, where there is one."""
+    if max_j <= shape.J or shape.scale == "environment" or (shape.J > 1 and shape.means != "shared"):
+        return None
+    return replace(shape, J=shape.J + 1, means="shared")
+
+
+def _split(at: Entrant, shape: Shape, chunks: Chunked, floor: float) -> Entrant:
+    """The likeliest model with one component in two, after some steps of EM from every way to do it.
+
+    One as narrow as it may be comes last: it is a few rows that happen to agree, and others in other rows.
+    """
+    starts = [
+        _halves(at.params, j, apart, widths)
+        for j in range(at.shape.J)
+        for apart, widths in ((0.7, (0.7, 0.7)), (0.0, (0.5, 1.4)))
+    ]
+    rules = Rules.of([shape] * len(starts), at.params.beta.shape[2], floor_of(shape, floor))
+    tried = run(Params.stack(starts), chunks, rules, STEPS, tol=1e-3)
+    best = int(np.argmax(np.where(_smooth(tried.params, floor), tried.loglik, tried.loglik - 1e6)))
+    return replace(at, shape=shape, params=tried.params.take(np.array([best])), converged=False)
+
+
+def _halves(params: Params, j: int, apart: float, widths: tuple[float, float]) -> Params:
+    """Component j as two: `apart` of its sd to each side, with these parts of its width."""
+    sd = float(np.exp(params.log_sigma[0, j]))
+    beta, log_sigma, omega = (
+        np.concatenate([value, value[:, j : j + 1]], axis=1)
+        for value in (params.beta, params.log_sigma, params.omega)
+    )
+    for k, side, width in ((j, -1.0, widths[0]), (-1, 1.0, widths[1])):
+        beta[0, k, 0] += side * apart * sd
+        log_sigma[0, k] += np.log(width)
+        omega[0, k, 0] -= np.log(2.0)
+    # The first component is the one that the weights of the others are relative to.
+    return replace(params, beta=beta, log_sigma=log_sigma, omega=omega - omega[:, :1])

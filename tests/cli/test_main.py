@@ -1,0 +1,90 @@
+"""The program as a whole: help, exit codes and streams."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import proxycal
+from cli.shell import ROLES
+from proxycal.cli import main
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "demo",
+        "check",
+        "fit",
+        "calibrate",
+        "report",
+        "refute",
+        "power",
+        "simulate",
+        "experiment",
+        "bench",
+        "app",
+    ],
+)
+def test_every_command_has_help(command, capsys):
+    assert main([command, "--help"]) == 0
+    assert f"proxycal {command}" in capsys.readouterr().out
+
+
+def test_quiet_says_nothing(capsys, here, fitted):
+    capsys.readouterr()
+    assert main(["report", str(fitted), "--out", "page.html", "--quiet"]) == 0
+    assert main(["simulate", "--n", "50", "--out", "sim.csv", "--quiet"]) == 0
+    assert main(["check", "table.csv", *ROLES, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
+    def broken(*_args, **_kwargs):
+        raise RuntimeError("the\nsky fell")
+
+    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", broken)
+    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "unexpected RuntimeError: the sky fell" in err
+    assert "PROXYCAL_DEBUG=1" in err
+
+    monkeypatch.setenv("PROXYCAL_DEBUG", "1")
+    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_exit_1_without_a_traceback(capsys, here, monkeypatch):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", interrupted)
+    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    err = capsys.readouterr().err
+    assert err == "error: interrupted; no partial files were left behind\n"
+
+
+def test_python_dash_m_is_the_same_program(here):
+    def run(*args):
+        return subprocess.run(
+            [sys.executable, "-m", "proxycal", *args], capture_output=True, text=True, cwd=here
+        )
+
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"proxycal {proxycal.__version__}\n", "")
+    done = run("fit", "nope.csv", *ROLES, "--out", "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: 'nope.csv'")
+
+
+def test_help_loads_neither_torch_nor_pandas():
+    code = (
+        "import sys, proxycal.cli as cli; cli.main(['fit', '--help']); "
+        "print({'torch', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"

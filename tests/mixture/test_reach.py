@@ -1,0 +1,73 @@
+"""Which models of a sample go on to all rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from proxycal.mixture.compare import fit_exact
+from proxycal.mixture.designs import Data
+from proxycal.mixture.reach import best_of, unseen, within_reach
+from proxycal.mixture.select import bic, expected_bic, size_of
+from proxycal.testing.worlds import draw_world
+
+
+@pytest.fixture(scope="module")
+def data():
+    world = draw_world("t3", 600, 2.0, seed=1)
+    return Data(world.y, world.P, world.E, np.ones(600), np.zeros(10, bool))
+
+
+@pytest.fixture(scope="module")
+def runners(data):
+    return list(fit_exact(data, max_j=2).runners)
+
+
+def worse(runner, loglik):
+    """The same model with less log likelihood."""
+    e = runner.entrant
+    return replace(runner, entrant=replace(e, loglik=e.loglik - loglik, bic=e.bic + 2.0 * loglik))
+
+
+def test_the_bic_to_expect_of_a_sample_that_is_all_rows_is_its_own(runners):
+    for runner in runners:
+        assert expected_bic(runner.entrant, 600.0, 600.0) == pytest.approx(runner.bic)
+
+
+def test_more_rows_pay_for_more_parameters(runners):
+    e = runners[0].entrant
+    k = size_of(e.shape, e.params)
+    ten_times = expected_bic(e, 600.0, 6000.0)
+    assert ten_times == pytest.approx(bic(e.shape, 10.0 * e.loglik - 4.5 * k, e.params, 6000.0))
+
+
+def test_the_error_of_a_forecast_is_that_of_simulated_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4000, 500))
+    missed = 2.0 * (rows.sum(axis=1) - 5.0 * rows[:, :100].sum(axis=1))
+    assert missed.std() == pytest.approx(unseen(100.0, 500.0), rel=0.05)
+
+
+def test_the_more_rows_are_unseen_the_more_models_are_within_reach(runners, data):
+    index = np.arange(600)
+    counts = [len(within_reach(runners, data, index, total)) for total in (600.0, 1200.0, 60_000.0)]
+    assert counts[0] <= counts[1] <= counts[2]
+    assert counts[0] < counts[2] < len(runners)
+
+
+def test_a_model_that_is_far_behind_is_dropped_and_a_side_keeps_its_best(runners, data):
+    claims = [r for r in runners if r.entrant.shape.claims_bias]
+    others = [worse(r, 1000.0) for r in runners if not r.entrant.shape.claims_bias]
+    kept = within_reach([*claims, *others], data, np.arange(600), 600.0)
+    assert sum(not r.entrant.shape.claims_bias for r in kept) == 1
+    assert kept[0] is min(claims, key=lambda r: r.bic)
+
+
+def test_of_equal_models_the_smaller_is_the_best_whatever_rounding_says(runners):
+    small, large = sorted(runners[:2], key=lambda r: size_of(r.entrant.shape, r.entrant.params))
+    for rounding in (-1e-7, 0.0, 1e-7):
+        tied = replace(large, entrant=replace(large.entrant, bic=small.bic + rounding))
+        assert best_of([tied, small]) is small
+        assert best_of([small, tied]) is small
+    ahead = replace(large, entrant=replace(large.entrant, bic=small.bic - 1e-3))
+    assert best_of([small, ahead]) is ahead

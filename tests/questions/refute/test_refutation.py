@@ -1,0 +1,155 @@
+"""Refuting, end to end on tables whose truth is known, and with every method."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import proxycal
+from proxycal import PaperSettings, load
+from proxycal.errors import SettingsError, TableError
+from proxycal.model import NotFittedError, ProxyCalibrator
+from proxycal.questions.refute import REFUTERS, leak
+from proxycal.questions.refute.refutation import Refutation
+
+SMALL = PaperSettings(width=16, epochs=5, min_steps=60)
+
+
+@pytest.fixture(scope="module")
+def biased() -> ProxyCalibrator:
+    sim = proxycal.simulate(n=400, d_z=2, d_e=3, n_proxies=3, alpha=3.0, random_state=1)
+    return ProxyCalibrator(sim.roles).fit(sim.table)
+
+
+def test_a_real_bias_survives_the_null_and_falls_with_shuffled_proxies(biased):
+    null = biased.refute("null", repetitions=4)
+    assert null.ok
+    assert null.value == pytest.approx(1 / 5)
+    drawn = null.table.iloc[1:]
+    assert (drawn["verdict"] != "bias found").sum() >= 3
+    assert (drawn["gain"] < null.table["gain"].iloc[0]).all()
+    placebo = biased.refute("placebo", repetitions=3)
+    assert placebo.ok
+    assert not (placebo.table["verdict"].iloc[1:] == "bias found").any()
+
+
+def test_every_proxy_is_dropped_once_and_parts_say_the_same(biased):
+    dropped = biased.refute("drop-proxy")
+    assert dropped.table.index.tolist() == ["as fitted", *[f"without 'p_{k}'" for k in (1, 2, 3)]]
+    np.testing.assert_allclose(dropped.table["alpha"], 3.0, atol=0.4)
+    seeds = biased.refute("seed", repetitions=4)
+    assert seeds.ok
+    # This few rows race whole, so a seed changes nothing; a part of the rows does.
+    assert (seeds.table["alpha"].iloc[1:4] == biased.alpha_).all()
+    assert seeds.table["alpha"].iloc[4] != biased.alpha_
+
+
+def test_a_leak_shrinks_alpha_and_tips_the_verdict(biased, monkeypatch):
+    monkeypatch.setattr(leak, "LEAKS", (0.1, 0.25))
+    leaking = biased.refute("leak")
+    table = leaking.table
+    assert len(table) == 1 + 3 * 2
+    little, more = (table.loc[table["share"] == share] for share in (0.1, 0.25))
+    assert (little["verdict"] == "bias found").all()
+    assert (more["alpha"] < little["alpha"].to_numpy()).all()
+    assert little["alpha"].max() < biased.alpha_
+    assert leaking.value == 0.25
+
+
+def test_the_answer_is_the_same_from_a_saved_run_and_whatever_n_jobs(biased, tmp_path):
+    biased.save(tmp_path / "run")
+    again = load(tmp_path / "run")
+    again.n_jobs = 2
+    pd.testing.assert_frame_equal(again.refute("seed", 3).table, biased.refute("seed", 3).table)
+
+
+def test_the_record_reads_as_text_json_and_html(biased):
+    refutation = biased.refute("drop-proxy")
+    assert str(refutation).startswith("drop-proxy: survived. ")
+    assert refutation.question == "Does the result depend on a single proxy?"
+    values = json.loads(json.dumps(refutation.to_dict()))
+    assert values["refits"][0]["share"] is None
+    assert values["refits"][0]["alpha"] == biased.alpha_
+    again = Refutation.from_dict(values)
+    pd.testing.assert_frame_equal(again.table, refutation.table)
+    assert str(again) == str(refutation)
+    assert "<table" in refutation._repr_html_()
+
+
+def test_progress_is_told(biased):
+    seen = []
+    biased.refute("drop-proxy", progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_what_cannot_be_asked_is_refused(biased):
+    with pytest.raises(SettingsError, match="null, placebo, drop-proxy, leak, seed"):
+        biased.refute("luck")
+    with pytest.raises(SettingsError, match="repetitions=1"):
+        biased.refute("null", repetitions=1)
+    with pytest.raises(NotFittedError):
+        ProxyCalibrator(biased.roles).refute("null")
+
+
+def test_one_proxy_cannot_be_dropped():
+    sim = proxycal.simulate(n=200, d_z=1, d_e=2, n_proxies=1, alpha=3.0, random_state=0)
+    model = ProxyCalibrator(sim.roles).fit(sim.table)
+    with pytest.raises(TableError, match="two proxies or more"):
+        model.refute("drop-proxy")
+
+
+@pytest.fixture(scope="module")
+def sim():
+    return proxycal.simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def moments(sim):
+    return ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+
+
+@pytest.fixture(scope="module")
+def paper(sim):
+    return ProxyCalibrator(sim.roles, method="paper", paper=SMALL).fit(sim.table)
+
+
+@pytest.mark.parametrize("kind", REFUTERS)
+@pytest.mark.parametrize("method", ["moments", "paper"])
+def test_every_method_can_be_refuted(request, method, kind):
+    model = request.getfixturevalue(method)
+    refutation = model.refute(kind, repetitions=3)
+    assert refutation.reading
+    first = refutation.refits[0]
+    assert (first.alpha, first.verdict) == (pytest.approx(model.alpha_), model.verdict_)
+
+
+def test_a_method_that_sees_nothing_in_tables_without_bias_passes_the_null(moments):
+    refutation = moments.refute("null", repetitions=20)
+    assert refutation.ok
+    assert "p = 0.048" in refutation.statistic
+
+
+def test_weights_clusters_and_gaps_go_through_refuters_and_power(sim):
+    rng = np.random.default_rng(0)
+    table = sim.table.assign(w=rng.integers(1, 3, 300), site=np.repeat(np.arange(60), 5))
+    column = sim.roles.environment[0]
+    table.loc[rng.choice(300, 10, replace=False), column] = np.nan
+    roles = proxycal.Roles(
+        sim.roles.outcome, sim.roles.proxies, sim.roles.environment, weights="w", cluster="site"
+    )
+    model = ProxyCalibrator(roles, missing="impute").fit(table)
+    assert model.verdict_ == "bias found"
+    assert model.refute("null", repetitions=3).ok
+    parts = model.refute("seed", repetitions=3).table
+    assert parts["alpha"].to_numpy() == pytest.approx(5.0, rel=0.15)
+    assert model.power([5.0], repetitions=2).table.loc[5.0, "chance"] == 1.0
+
+
+def test_a_part_of_the_rows_is_said_to_be_one(moments):
+    model = ProxyCalibrator(moments.roles, method="moments")
+    model.result_ = replace(moments.result_, n=5_000)
+    assert model.refute("seed", repetitions=2).statistic.endswith(" (on 300 of 5,000 rows)")
