@@ -366,7 +366,7 @@ def test_each_finding_fires_on_its_own_trouble():
 def test_evidence_survives_json():
     for one in (EVIDENCE, replace(EVIDENCE, first_stage_f=math.nan)):
         again = Evidence.from_dict(plain(one))
-        assert again.to_dict() == one.to_dict()
+        assert plain(again) == plain(one)
         assert isinstance(again.best_epochs, tuple)
 
 
@@ -398,5 +398,3 @@ def test_an_approximate_search_is_a_finding_and_survives_saving():
         (found,) = (one for one in findings(kept, MATCH, MOMENTS) if one.topic == "search")
         assert (found.value, found.ok) == (recall, ok)
         assert f"{recall:.1%}" in found.statistic
-    earlier = {name: value for name, value in EVIDENCE.to_dict().items() if name != "recall"}
-    assert Evidence.from_dict(earlier) == EVIDENCE, "a run of before has none"
