@@ -10,7 +10,6 @@ from proxycal.mixture.features import fit_basis
 from proxycal.mixture.laws import Rows, Shape, posterior
 from proxycal.mixture.select import (
     FLOOR,
-    GATE_P,
     bic,
     choose_features,
     compete,
@@ -28,6 +27,7 @@ from proxycal.mixture.starts import (
     has_spike,
     split_components,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.worlds import draw_world
 
 
@@ -76,7 +76,7 @@ def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_tes
     params = draw_params(gated, draw_rows(n=50, q=6))
     for n in (500.0, 1e6):
         price = bic(gated, -70.0, params, n) - bic(bare, -70.0, params, n)
-        assert price == pytest.approx(chi2.isf(GATE_P, 5))
+        assert price == pytest.approx(chi2.isf(THRESHOLDS.gate_test_p, 5))
 
 
 def test_bic_of_one_component_is_that_of_least_squares(gaussian):

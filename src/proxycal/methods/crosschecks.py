@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from proxycal.result import Estimate
-
-# Below this first-stage F, moments through the environment mislead (Staiger and Stock).
-WEAK_F = 10.0
-# Two independent estimates differ by more than this many standard errors in one of 370 agreeing cases.
-APART = 3.0
 
 
 def apart(one: Estimate, other: Estimate) -> float:
@@ -37,7 +33,7 @@ def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
             ok=True,
             topic=topic,
         )
-    ok = distance <= APART
+    ok = distance <= THRESHOLDS.agreement_se
     return Finding(
         question,
         statistic=f"{one.alpha:.4g} against {other.alpha:.4g}, {distance:.1f} standard errors apart",
@@ -56,7 +52,7 @@ def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
 def first_stage(f: float) -> Finding:
     """Whether the environment moves what the proxies leave of the outcome."""
     known = math.isfinite(f)
-    ok = known and f >= WEAK_F
+    ok = known and f >= THRESHOLDS.weak_f
     return Finding(
         question="Does the environment move the bias?",
         statistic=f"first-stage F {f:.1f}" if known else "first-stage F unknown",

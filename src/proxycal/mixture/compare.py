@@ -19,7 +19,7 @@ from proxycal.mixture.clusters import with_bias, without_bias
 from proxycal.mixture.designs import BASIS_ROWS, Data, Frame, candidates, canonical_order, pieces, spaced
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
-from proxycal.mixture.inference import HOPELESS, conclude
+from proxycal.mixture.inference import conclude
 from proxycal.mixture.information import newton
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import BEHIND, FAR, carry, to_maximum, valued
@@ -38,6 +38,7 @@ from proxycal.mixture.select import (
 )
 from proxycal.mixture.settle import settle
 from proxycal.mixture.starts import has_spike
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -206,9 +207,9 @@ def _parts(n: int, seen: int, whole: bool) -> list[NDArray[np.intp]]:
 
 def _best(runners: list[Runner], data: Data, floor: float, rival: float = np.inf) -> Runner:
     """The best of a side; whoever is behind the best so far, or the rival, is not carried to its maximum."""
-    fitted = [_polish(runners[0], data, floor, rival + HOPELESS)]
+    fitted = [_polish(runners[0], data, floor, rival + THRESHOLDS.too_far_behind)]
     for runner in runners[1:]:
-        bar = min(min(r.bic for r in fitted) + BEHIND, rival + HOPELESS)
+        bar = min(min(r.bic for r in fitted) + BEHIND, rival + THRESHOLDS.too_far_behind)
         fitted.append(_polish(runner, data, floor, bar))
     return best_of(fitted)
 

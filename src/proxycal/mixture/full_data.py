@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.inference import HOPELESS, conclude
+from proxycal.mixture.inference import conclude
 from proxycal.mixture.maximise import BEHIND, carry
 from proxycal.mixture.reach import best_of
 from proxycal.mixture.settle import settle
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ def _best(runners: Sequence[Runner], to_all: Callable[..., Runner], rival: float
     """The best of a side on all rows; whoever cannot reach the best so far, or the rival, is left."""
     fitted: list[Runner] = []
     for runner in runners:
-        bar = min([rival + HOPELESS, *(r.bic + BEHIND for r in fitted)])
+        bar = min([rival + THRESHOLDS.too_far_behind, *(r.bic + BEHIND for r in fitted)])
         fitted.append(to_all(runner, bar))
     return best_of(fitted)
 

@@ -15,6 +15,7 @@ from proxycal.mixture.information import Sandwich, information, sandwich
 from proxycal.mixture.laws import Params, Rows, Shape, content_mean, posterior
 from proxycal.mixture.select import floor_of
 from proxycal.mixture.sums import Summed, add_up
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from proxycal.mixture.sums import Chunked
 
     Array = NDArray[np.float64]
-
-# A bias this far (in BIC) behind will not catch up any more: its comparison is settled.
-HOPELESS = 15.0
 
 
 def conclude(
@@ -88,10 +86,10 @@ def _by_level_gain(runners: tuple[Runner, ...]) -> float:
 
 def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
     """Whether the comparison is settled: both sides at their maximum, or one left hopelessly behind."""
-    settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
+    settled = bias.entrant.converged and robust.definite and robust.decrement < THRESHOLDS.decrement
     if null.entrant.converged:
-        return settled or bias.bic > null.bic + HOPELESS
-    return settled and null.bic > bias.bic + HOPELESS
+        return settled or bias.bic > null.bic + THRESHOLDS.too_far_behind
+    return settled and null.bic > bias.bic + THRESHOLDS.too_far_behind
 
 
 def orient(params: Params, chunks: Chunked) -> Params:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.inference import HOPELESS
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.select import expected_bic, size_of
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def within_reach(
     kept = []
     for i in order:
         own, rival = first[claims[i]], first[not claims[i]]
-        if i == own or (behind(i, own) <= CLOSE and behind(i, rival) <= HOPELESS):
+        if i == own or (behind(i, own) <= CLOSE and behind(i, rival) <= THRESHOLDS.too_far_behind):
             kept.append(runners[i])
     return kept
 

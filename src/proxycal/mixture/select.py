@@ -24,6 +24,7 @@ from proxycal.mixture.starts import (
     residual_of,
     split_components,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,6 @@ FLOOR_PART = 0.1
 ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
 MAX_OWN_COLUMNS = 30
-GATE_P = 1e-3
 # How far (in BIC) behind the other side a model may be and still be carried on.
 RIVAL = 20.0
 
@@ -307,11 +307,11 @@ def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     """-2 loglik + log(n) per free parameter.
 
     A shift without a gate is the gated model with its slopes at zero: a regular, nested pair, for which the
-    likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
-    environment column, which would deny a plain gate wherever there are many of them.
+    likelihood ratio test is exact enough. So a gate has to pass that test (THRESHOLDS.gate_test_p), not to
+    pay log(n) for every environment column, which would deny a plain gate wherever there are many of them.
     """
     q = params.scale.shape[1]
     paid = size_of(shape, params) * float(np.log(n))
     if shape.shift and not shape.claims_bias and q > 1:
-        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)
+        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(THRESHOLDS.gate_test_p, q - 1)), 0.0)
     return -2.0 * loglik + paid

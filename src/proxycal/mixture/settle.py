@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from proxycal.mixture.em import Rules, run
-from proxycal.mixture.inference import HOPELESS
 from proxycal.mixture.laws import Params, Shape
 from proxycal.mixture.maximise import BEHIND, ungated
 from proxycal.mixture.reach import best_of
 from proxycal.mixture.select import MAX_J, floor_of, size_of
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def settle(
     if bias.bic < null.bic:
         shape, params = ungated(bias.entrant.shape, bias.entrant.params)
         bare = replace(bias, entrant=replace(bias.entrant, shape=shape, params=params))
-        null = best_of([null, fit(bare, min(null.bic + BEHIND, bias.bic + HOPELESS))])
+        null = best_of([null, fit(bare, min(null.bic + BEHIND, bias.bic + THRESHOLDS.too_far_behind))])
     gain = null.bic - bias.bic
     return (_finer_noise(bias, finer, floor) if gain > 0.0 else bias), null, gain
 

@@ -7,11 +7,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from proxycal.methods.crosschecks import agreement, apart, first_stage
-from proxycal.methods.exact import evidence as module
-from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
+from proxycal.methods.exact.evidence import Evidence, overlap_of, reasons_for_doubt, relevance_of, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.mixture.designs import Data
 from proxycal.result import Estimate, Finding, Verdict, plain
@@ -382,15 +380,6 @@ def test_findings_are_plain_json(found):
 # --- the numbers --------------------------------------------------------------------------------------------
 
 
-def test_wald_is_the_chi_square_test():
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(3, 3))
-    value, cov = rng.normal(size=3), root @ root.T
-    wanted = chi2.sf(value @ np.linalg.inv(cov) @ value, 3)
-    assert module._wald(value, cov) == pytest.approx(wanted, rel=1e-8)
-    assert module._wald(np.zeros(2), np.eye(2)) == 1.0
-
-
 def test_relevance_is_the_partial_r2_of_the_proxies():
     rng = np.random.default_rng(1)
     n = 4000
@@ -398,8 +387,8 @@ def test_relevance_is_the_partial_r2_of_the_proxies():
     data = Data(np.zeros(n), P, E, np.ones(n), np.zeros(5, bool))
     # Variance 4 from E, which does not count; 1 from P; 3 of noise.
     y = 2.0 * E[:, 0] + P[:, 0] + np.sqrt(3.0) * rng.normal(size=n)
-    assert module._relevance(y, data) == pytest.approx(0.25, abs=0.03)
-    assert module._relevance(rng.normal(size=n), data) < 0.01
+    assert relevance_of(y, data) == pytest.approx(0.25, abs=0.03)
+    assert relevance_of(rng.normal(size=n), data) < 0.01
 
 
 def test_relevance_of_weights_is_that_of_repeated_rows():
@@ -410,11 +399,11 @@ def test_relevance_of_weights_is_that_of_repeated_rows():
     again = np.repeat(np.arange(50), times)
     weighted = Data(y, P, E, times.astype(float), np.zeros(3, bool))
     repeated = Data(y[again], P[again], E[again], np.ones(len(again)), np.zeros(3, bool))
-    assert module._relevance(y, weighted) == pytest.approx(module._relevance(y[again], repeated), rel=1e-9)
+    assert relevance_of(y, weighted) == pytest.approx(relevance_of(y[again], repeated), rel=1e-9)
 
 
 def test_overlap_is_the_share_of_biased_rows_among_the_unbiased():
     content = np.r_[np.linspace(0.0, 1.0, 101), [0.5, 0.2, 3.0, 4.0]]
     p = np.r_[np.zeros(101), np.ones(4)]
-    assert module._overlap(content, p) == 0.5
-    assert math.isnan(module._overlap(content, np.zeros(105)))
+    assert overlap_of(content, p) == 0.5
+    assert math.isnan(overlap_of(content, np.zeros(105)))

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import (
-    IRRELEVANT,
-    NEARLY_ALL,
-    OVERLAP,
     hides_bias,
     reasons_for_doubt,
     verdict,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -62,18 +60,18 @@ def unclaimed(one: Finding) -> Finding:
 
 
 def _race(e: Evidence) -> Finding:
-    if e.gain > 0.0:
+    if e.leads:
         reading = (
             "A shift that the environment drives explains the outcome better than any model without a bias."
         )
         remedy = "Nothing to do."
-    elif e.two_humps and e.separation >= 2.0:
+    elif e.humps_apart:
         reading = (
             "What content leaves of the outcome has two humps, but the environment does not say who is on "
             "which: that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
-    elif e.gain > -0.25 * e.cost:
+    elif e.hint:
         reading = "There is a hint of a shift, not enough to call it one."
         remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
     elif hides_bias(e) == "exclusion":
@@ -102,14 +100,14 @@ def _race(e: Evidence) -> Finding:
         statistic=f"BIC gain {e.gain:.1f} ({e.shape}, with bias, against {e.null_shape}, without)",
         reading=reading,
         remedy=remedy,
-        ok=e.gain > 0.0 or verdict(e) == "no bias found",
+        ok=e.leads or verdict(e) == "no bias found",
         topic="race",
         value=e.gain,
     )
 
 
 def _separation(e: Evidence, doubtful: bool) -> Finding:
-    apart_enough = e.separation >= 2.0
+    apart_enough = e.separation >= THRESHOLDS.apart
     return Finding(
         question="Is the bias large beside the noise?",
         statistic=f"alpha is {e.separation:.2f} residual standard deviations",
@@ -130,7 +128,7 @@ def _separation(e: Evidence, doubtful: bool) -> Finding:
 
 
 def _gate(e: Evidence) -> Finding:
-    ok = e.gate_p < 0.01
+    ok = e.gate_p < THRESHOLDS.gate_p
     return Finding(
         question="Does the environment drive who is biased?",
         statistic=f"Wald test of the gate, p = {e.gate_p:.2g}",
@@ -145,7 +143,7 @@ def _gate(e: Evidence) -> Finding:
 
 
 def _relevant(e: Evidence) -> Finding:
-    ok = e.relevance >= IRRELEVANT
+    ok = e.relevance >= THRESHOLDS.relevance
     return Finding(
         question="Do the proxies see the outcome?",
         statistic=f"they explain {e.relevance:.1%} of what the environment leaves of it",
@@ -159,7 +157,7 @@ def _relevant(e: Evidence) -> Finding:
 
 def _overlaps(e: Evidence) -> Finding:
     known = math.isfinite(e.overlap)
-    ok = not known or e.overlap >= OVERLAP
+    ok = not known or e.overlap >= THRESHOLDS.overlap
     return Finding(
         question="Are there unbiased rows like the biased ones?",
         statistic=f"{e.overlap:.0%} of the biased lie among the unbiased in content"
@@ -180,7 +178,7 @@ def _overlaps(e: Evidence) -> Finding:
 
 
 def _share(e: Evidence) -> Finding:
-    ok = e.share <= NEARLY_ALL
+    ok = e.share <= THRESHOLDS.nearly_all
     return Finding(
         question="Are enough rows unbiased to compare with?",
         statistic=f"{e.share:.0%} of the rows are biased",
@@ -229,7 +227,7 @@ def _convergence(e: Evidence) -> Finding:
 
 def _varies(e: Evidence) -> Finding:
     if e.effect != "constant":
-        differs = e.constancy_p < 0.05
+        differs = e.constancy_p < THRESHOLDS.constancy_p
         reading = f"The size of the bias {'differs' if differs else 'may well be the same'} ({e.effect})."
         statistic = f"Wald test of one size for all, p = {e.constancy_p:.2g}"
     elif math.isfinite(e.by_level_gain):
