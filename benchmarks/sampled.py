@@ -95,7 +95,7 @@ def _fit(table: pd.DataFrame, calibrator: ProxyCalibrator, path: str, sample: in
         patches.enter_context(mock.patch.object(fit_module, "LARGE", large))
         patches.enter_context(mock.patch.object(sample_module, "SAMPLE_ROWS", sample))
         if path == "all rows race":
-            race = partial(fit_exact, race_rows=len(table))
+            race = partial(fit_exact, compare_rows=len(table))
             patches.enter_context(mock.patch.object(exact_module, "fit_exact", race))
         model = calibrator.fit(table)
     evidence = cast("ExactFit", model.result_.method_fit).evidence

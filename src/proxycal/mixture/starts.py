@@ -72,7 +72,7 @@ def guess_from_environment(rows: Rows, proxies_only: Array) -> Array:
 
 
 def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate carries it to the rest.
+    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate extends it to the rest.
 
     An outcome with an atom shows the bias plainly: the biased atom stands alpha above the other.
     """

@@ -60,7 +60,7 @@ def found():
         features="linear",
         effect="constant",
         n=1000,
-        n_race=1000,
+        n_compared=1000,
         exact=size("exact", 2.0),
         moments=size("moments", 2.1, 0.3),
         match=size("match", 1.9),
@@ -331,7 +331,7 @@ def test_findings_say_how_the_size_varies(found):
 
 def test_findings_say_on_what_the_race_ran(found):
     assert "all rows" in by_topic(found)["content"].reading
-    assert "1500 of 9000" in by_topic(replace(found, n=9000, n_race=1500))["content"].reading
+    assert "1500 of 9000" in by_topic(replace(found, n=9000, n_compared=1500))["content"].reading
 
 
 # --- files --------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class Evidence:
     features: str
     effect: str
     n: int
-    n_race: int
+    n_compared: int
     exact: Estimate
     moments: Estimate
     match: Estimate
@@ -141,7 +141,7 @@ def collect(
         features=frame.features,
         effect=frame.effect,
         n=len(data.y),
-        n_race=found.n_race,
+        n_compared=found.n_compared,
         exact=exact,
         moments=estimates[1],
         match=estimates[2],

@@ -252,8 +252,8 @@ def _varies(e: Evidence) -> Finding:
 def _content(e: Evidence) -> Finding:
     where = (
         "all rows"
-        if e.n_race >= e.n
-        else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
+        if e.n_compared >= e.n
+        else f"a sample of {e.n_compared} of {e.n} rows, the final fit on all of them"
     )
     if e.sampled:
         where += f"; matching, moments and checks saw a sample of {e.sampled}"

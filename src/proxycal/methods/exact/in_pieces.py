@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.methods.exact.fit import answered, data_of, find
 from proxycal.mixture.designs import pieces as row_blocks
-from proxycal.mixture.full_data import fit_everything
+from proxycal.mixture.full_data import fit_full_data
 from proxycal.mixture.sums import Elsewhere
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     comparison = find(sample, settings, table.weight)
     seen = float(sample.weights.sum())
     chunks = partial(_Chunks, table, comparison.sign)
-    full = fit_everything(comparison.bias, chunks, table.weight, comparison.data)
+    full = fit_full_data(comparison.bias, chunks, table.weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(table.weight) / math.log(seen)
     return answered(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
