@@ -1,4 +1,4 @@
-"""The exact estimator on arrays: known truth, and everything that must not matter."""
+"""The exact estimator on arrays: known truth, and all that must not matter."""
 
 from dataclasses import fields, replace
 
@@ -195,7 +195,7 @@ def test_row_order_changes_no_digit(kind, fits):
     assert other.gain == one.gain
 
 
-def test_row_order_changes_no_digit_of_a_race_on_a_sample(fits):
+def test_row_order_changes_no_digit_of_a_selection_on_a_sample(fits):
     data, _ = fits["zero-inflated"]
     order = np.random.default_rng(1).permutation(len(data.y))
     one, other = (fit_exact(d, max_j=2, compare_rows=150) for d in (data, data.take(order)))
@@ -239,7 +239,7 @@ def test_pieces_of_a_large_table_add_up(world, found, monkeypatch):
     assert_same(found, fit_exact(data_of(world), max_j=2), 1e-8)
 
 
-def test_a_race_on_a_sample_ends_on_all_rows(world, found):
+def test_a_selection_on_a_sample_ends_on_all_rows(world, found):
     for seed in (0, 1):
         sampled = fit_exact(data_of(world), max_j=1, compare_rows=200, seed=seed)
         assert sampled.n_compared == 200
@@ -372,7 +372,7 @@ def test_rows_are_what_the_frame_says(world, found):
 
 
 @pytest.mark.parametrize(("kind", "alpha"), [("gaussian", 0.0), ("exponential", 3.0), ("zero-inflated", 3.0)])
-def test_whole_weights_are_repeated_rows_over_the_whole_race(kind, alpha):
+def test_whole_weights_are_repeated_rows_over_the_whole_comparison(kind, alpha):
     world = draw_world(kind, 300, alpha, seed=4)
     times = np.random.default_rng(4).integers(1, 4, size=300)
     data = data_of(world)

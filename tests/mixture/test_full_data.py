@@ -1,11 +1,11 @@
-"""Tables too large to race or to hold at once: the same answer from parts, pieces and all rows."""
+"""Tables too large to select on or to hold at once: the same answer from parts, pieces and all rows."""
 
 import numpy as np
 import pytest
 
 import proxycal.mixture.compare as exact
 import proxycal.mixture.designs as designs
-import proxycal.mixture.maximise as polish
+from proxycal.mixture import maximise
 from proxycal.mixture.designs import Data
 from proxycal.mixture.em import run
 from proxycal.mixture.full_data import fit_full_data
@@ -34,7 +34,7 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
 
 
 @pytest.mark.parametrize("seed", [3, 6])
-def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(seed):
+def test_a_weak_bias_that_trails_in_the_sample_gets_a_second_look(seed):
     data = data_of(draw_world("gaussian", 3000, 1.4, seed=seed))
     whole = exact.fit_exact(data, compare_rows=3000)
     found = exact.fit_exact(data, compare_rows=250)
@@ -96,13 +96,13 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     sample = exact.fit_exact(part, total=2000.0)
 
     def passes(later):
-        monkeypatch.setattr(polish, "LATER", later)
+        monkeypatch.setattr(maximise, "LATER", later)
         steps = []
-        monkeypatch.setattr(polish, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
+        monkeypatch.setattr(maximise, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
         answer = fit_full_data(sample, lambda frame: frame.chunks(data), 2000.0, part)
         return answer, len(steps)
 
-    left, few = passes(polish.LATER)
+    left, few = passes(maximise.LATER)
     whole, many = passes(1e9)
     assert left.converged
     assert left.gain < -15.0

@@ -25,8 +25,10 @@ def candidates(data):
 
 def worse(candidate, loglik):
     """The same model with less log likelihood."""
-    e = candidate.model
-    return replace(candidate, model=replace(e, loglik=e.loglik - loglik, bic=e.bic + 2.0 * loglik))
+    model = candidate.model
+    return replace(
+        candidate, model=replace(model, loglik=model.loglik - loglik, bic=model.bic + 2.0 * loglik)
+    )
 
 
 def test_the_bic_to_expect_of_a_sample_that_is_all_rows_is_its_own(candidates):
@@ -35,10 +37,10 @@ def test_the_bic_to_expect_of_a_sample_that_is_all_rows_is_its_own(candidates):
 
 
 def test_more_rows_pay_for_more_parameters(candidates):
-    e = candidates[0].model
-    k = size_of(e.shape, e.params)
-    ten_times = expected_bic(e, 600.0, 6000.0)
-    assert ten_times == pytest.approx(bic(e.shape, 10.0 * e.loglik - 4.5 * k, e.params, 6000.0))
+    model = candidates[0].model
+    k = size_of(model.shape, model.params)
+    ten_times = expected_bic(model, 600.0, 6000.0)
+    assert ten_times == pytest.approx(bic(model.shape, 10.0 * model.loglik - 4.5 * k, model.params, 6000.0))
 
 
 def test_the_error_of_a_forecast_is_that_of_simulated_rows():
@@ -55,7 +57,7 @@ def test_the_more_rows_are_unseen_the_more_models_are_within_reach(candidates, d
     assert counts[0] < counts[2] < len(candidates)
 
 
-def test_a_model_that_is_far_behind_is_dropped_and_a_side_keeps_its_best(candidates, data):
+def test_a_model_that_is_far_behind_is_dropped_and_a_kind_keeps_its_best(candidates, data):
     claims = [candidate for candidate in candidates if candidate.claims_bias]
     others = [worse(candidate, 1000.0) for candidate in candidates if not candidate.claims_bias]
     kept = within_reach([*claims, *others], data, np.arange(600), 600.0)

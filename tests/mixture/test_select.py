@@ -1,4 +1,4 @@
-"""The race of shapes: both sides bring what they should, BIC is BIC, and the true shape wins."""
+"""Selection of shapes: both kinds of model bring what they should, BIC is BIC, and the true shape leads."""
 
 import numpy as np
 import pytest
@@ -45,8 +45,8 @@ def prepared(kind, alpha_sd, n=400, seed=0, effect="constant"):
     return world, rows, fit_basis(data.P, np.zeros(5, bool), data.weights)(data.P)
 
 
-def side(shift, rows, proxies, max_j):
-    """Every model of one side, best first."""
+def selected(shift, rows, proxies, max_j):
+    """Every model with a bias, or without, best first."""
     return select_models(rows, one_component(shift, rows, proxies), FLOOR, np.inf, max_j)
 
 
@@ -88,10 +88,10 @@ def test_bic_of_one_component_is_that_of_least_squares(gaussian):
     assert null.bic == pytest.approx(by_hand, abs=1e-4)
 
 
-def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
+def test_loglik_of_a_model_is_that_of_its_parameters(gaussian):
     _, rows, proxies = gaussian
     for shift in (False, True):
-        for model in side(shift, rows, proxies, max_j=2):
+        for model in selected(shift, rows, proxies, max_j=2):
             reached = posterior(model.params, rows, model.shape).loglik.sum()
             # What is reported is the value before the last step, which climbs a little further.
             assert -1e-6 < reached - model.loglik < 0.5
@@ -103,28 +103,28 @@ def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
 
 def test_each_side_brings_its_own_models(gaussian):
     _, rows, proxies = gaussian
-    without, with_bias = (side(shift, rows, proxies, max_j=2) for shift in (False, True))
+    without, with_bias = (selected(shift, rows, proxies, max_j=2) for shift in (False, True))
     assert not any(model.shape.shift for model in without)
     assert all(model.shape.claims_bias for model in with_bias)
     assert {model.shape.J for model in without} == {model.shape.J for model in with_bias} == {1, 2}
-    # Every shape of one side has its like on the other.
+    # Every shape without a bias has its like with one.
     assert {model.shape.label for model in without} == {model.shape.label for model in with_bias}
     for models in (without, with_bias):
         assert [model.bic for model in models] == sorted(model.bic for model in models)
 
 
-def test_max_j_bounds_the_race(gaussian):
+def test_max_j_bounds_the_selection(gaussian):
     _, rows, proxies = gaussian
-    assert {model.shape.J for model in side(True, rows, proxies, max_j=1)} == {1}
+    assert {model.shape.J for model in selected(True, rows, proxies, max_j=1)} == {1}
 
 
-def test_models_far_behind_the_other_side_are_not_carried_to_their_end():
+def test_models_far_behind_the_other_kind_are_not_brought_to_their_maximum():
     _, rows, proxies = prepared("exponential", 3.0)
     first = one_component(True, rows, proxies)
-    carried, given_up = (select_models(rows, first, FLOOR, best_other, 2) for best_other in (np.inf, -1e5))
-    assert {model.shape for model in given_up} == {model.shape for model in carried}
-    assert given_up[0].loglik < carried[0].loglik
-    assert carried[0].converged
+    maximised, given_up = (select_models(rows, first, FLOOR, best_other, 2) for best_other in (np.inf, -1e5))
+    assert {model.shape for model in given_up} == {model.shape for model in maximised}
+    assert given_up[0].loglik < maximised[0].loglik
+    assert maximised[0].converged
     assert not given_up[0].converged
 
 
@@ -144,14 +144,14 @@ def test_several_components_share_a_wider_floor_than_one():
 # --- who wins -----------------------------------------------------------------------------------------------
 
 
-def sides(rows, proxies, max_j=3):
+def best_of_both(rows, proxies, max_j=3):
     """The best model with and the best without a bias."""
-    return side(True, rows, proxies, max_j)[0], side(False, rows, proxies, max_j)[0]
+    return selected(True, rows, proxies, max_j)[0], selected(False, rows, proxies, max_j)[0]
 
 
 def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
     world, rows, proxies = gaussian
-    bias, null = sides(rows, proxies)
+    bias, null = best_of_both(rows, proxies)
     assert bias.bic < null.bic - 20.0
     assert bias.shape.J == 1
     assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.15)
@@ -161,21 +161,21 @@ def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
 
 def test_skew_alone_is_not_a_bias():
     _, rows, proxies = prepared("exponential", 0.0, n=500)
-    bias, null = sides(rows, proxies)
+    bias, null = best_of_both(rows, proxies)
     assert null.bic < bias.bic
     assert null.shape.J >= 2
 
 
 def test_two_humps_that_the_environment_does_not_drive_are_not_a_bias():
     _, rows, proxies = prepared("two-humped", 0.0, n=500)
-    bias, null = sides(rows, proxies, max_j=2)
+    bias, null = best_of_both(rows, proxies, max_j=2)
     assert null.bic < bias.bic
     assert null.shape.J >= 2
 
 
 def test_an_atom_that_moved_is_a_bias(zeros):
     world, rows, proxies = zeros
-    bias, null = sides(rows, proxies, max_j=2)
+    bias, null = best_of_both(rows, proxies, max_j=2)
     assert bias.bic < null.bic - 50.0
     assert bias.shape.means == "atom"
     assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.02)
@@ -184,9 +184,9 @@ def test_an_atom_that_moved_is_a_bias(zeros):
 def test_a_size_by_level_beats_one_size_where_sizes_differ():
     world, rows, proxies = prepared("alpha by level", 1.0, n=600, effect="by:level")
     _, plain, _ = prepared("alpha by level", 1.0, n=600)
-    constant = side(True, plain, proxies, max_j=1)
-    found = select_by_level(rows, plain, proxies, constant, FLOOR)
-    best = min(found, key=lambda model: model.bic)
+    constant = selected(True, plain, proxies, max_j=1)
+    by_level = select_by_level(rows, plain, proxies, constant, FLOOR)
+    best = min(by_level, key=lambda model: model.bic)
     assert best.bic < constant[0].bic - 20.0
     wanted = [world.alpha[world.level == k][0] for k in range(4)]
     assert np.all(np.abs(best.params.a[0] * world.y.std() - wanted)[1:] < 0.25 * np.array(wanted)[1:])

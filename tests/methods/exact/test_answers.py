@@ -257,7 +257,7 @@ def test_summary_puts_the_estimators_side_by_side(small):
 def test_findings_name_every_topic(small):
     _, model = small
     made = [one.topic for one in model.result_.method_fit.findings]
-    assert made[:4] == ["race", "separation", "gate", "relevance"]
+    assert made[:4] == ["comparison", "separation", "gate", "relevance"]
     assert len(set(made)) == len(made)
     json.dumps([one.to_dict() for one in model.findings_], allow_nan=False)
 

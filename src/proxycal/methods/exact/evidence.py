@@ -101,7 +101,7 @@ class Evidence:
 
 
 def collect(
-    found: ExactBias,
+    answer: ExactBias,
     data: Data,
     rows: Rows,
     p_biased: np.ndarray,
@@ -110,38 +110,38 @@ def collect(
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
-    frame = found.bias.frame
-    L = len(found.shift)
-    gamma = found.bias.params.gamma[0, 1:]
+    frame = answer.bias.frame
+    L = len(answer.shift)
+    gamma = answer.bias.params.gamma[0, 1:]
     # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
-    leads = found.gain > 0.0
-    y_cal = data.y - p_biased * (rows.D @ found.shift) if leads else data.y
-    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(found.null, data)
+    leads = answer.gain > 0.0
+    y_cal = data.y - p_biased * (rows.D @ answer.shift) if leads else data.y
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, data)
     return Evidence(
-        gain=found.gain,
+        gain=answer.gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
-        separation=abs(exact.alpha) / max(found.sigma, 1e-300),
-        share=found.share,
-        converged=found.converged,
-        decrement=found.decrement,
+        separation=abs(exact.alpha) / max(answer.sigma, 1e-300),
+        share=answer.share,
+        converged=answer.converged,
+        decrement=answer.decrement,
         # A column of the gate without information counts as one that was tested.
-        gate_p=wald_p(gamma, found.gate_cov[1:, 1:], df=len(gamma)),
+        gate_p=wald_p(gamma, answer.gate_cov[1:, 1:], df=len(gamma)),
         relevance=relevance_of(y_cal, data),
-        overlap=overlap_of(rows.X @ found.bias.params.beta[0, 0], p_biased),
-        two_humps=is_two_humped(found.null),
+        overlap=overlap_of(rows.X @ answer.bias.params.beta[0, 0], p_biased),
+        two_humps=is_two_humped(answer.null),
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
-        constancy_p=constancy_of(found),
-        by_level_gain=found.by_level_gain,
+        constancy_p=constancy_of(answer),
+        by_level_gain=answer.by_level_gain,
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
-        shape=found.bias.shape.label,
-        null_shape=found.null.shape.label,
+        shape=answer.bias.shape.label,
+        null_shape=answer.null.shape.label,
         features=frame.features,
         effect=frame.effect,
         n=len(data.y),
-        n_compared=found.n_compared,
+        n_compared=answer.n_compared,
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
@@ -149,7 +149,7 @@ def collect(
 
 
 def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
-    """What could hide a bias: a proxy that carries it, E beside content, groups without common content.
+    """What could hide a bias: a proxy that contains it, E beside content, groups without common content.
 
     Validated rows show a bias whatever E does, so that with them the second is not asked.
     """
@@ -177,15 +177,15 @@ def is_two_humped(null: Spec) -> bool:
     return bool(len(place) > 1 and np.ptp(place) > THRESHOLDS.apart * sd.max())
 
 
-def constancy_of(found: ExactBias) -> float:
+def constancy_of(answer: ExactBias) -> float:
     """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
-    L = len(found.shift)
+    L = len(answer.shift)
     if L < 2:
         return math.nan
-    if found.bias.frame.effect == "linear":
-        return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
+    if answer.bias.frame.effect == "linear":
+        return wald_p(answer.shift[1:], answer.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
+    return wald_p(contrast @ answer.shift, contrast @ answer.shift_cov @ contrast.T, df=L - 1)
 
 
 def relevance_of(y: np.ndarray, data: Data) -> float:
@@ -221,7 +221,7 @@ def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
 
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
-    """Topics of the findings that make the answer untrustworthy, whatever the race says."""
+    """Topics of the findings that make the answer untrustworthy, whatever the model comparison says."""
     out = []
     if not evidence.converged:
         out.append("convergence")

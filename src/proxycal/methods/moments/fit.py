@@ -83,9 +83,10 @@ class MomentsMethod:
             question="Does a bias of one size explain how the environment moves the outcome?",
             statistic=f"p = {self.two_valued_p:.2g}" if known else "no answer",
             reading=(
-                "Three moments agree with a bias that is there or not."
+                "A bias of one size explains how the environment moves the outcome "
+                f"(p = {self.two_valued_p:.2g})."
                 if ok
-                else f"They do not, or say nothing. {self.moments.note}".strip()
+                else f"A bias of one size is not supported. {self.moments.note}".strip()
             ),
             remedy="Nothing to do."
             if ok
