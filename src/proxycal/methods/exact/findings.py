@@ -239,7 +239,7 @@ def _convergence(e: Evidence) -> Finding:
     if not e.converged:
         reading = f"The fit did not converge ({left}): the numbers are those of an unfinished fit."
     elif e.decrement < THRESHOLDS.decrement:
-        reading = f"The fit converged ({left})."
+        reading = f"The fit converged: less than {THRESHOLDS.decrement:g} of log likelihood is left to gain."
     else:
         reading = "The best model without a bias converged; the best with one was too far behind to go on."
     return Finding(
