@@ -55,7 +55,7 @@ def test_a_category_may_have_sizes_of_its_own(table):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_networks_are_offered_where_torch_is_installed(table, monkeypatch, installed):
-    monkeypatch.setattr(views, "has_torch", lambda: installed)
+    monkeypatch.setattr("proxycal.methods.registry.is_installed", lambda package: installed)
     made = all_views(table)["columns"]
     assert ('<option value="paper" disabled>' in made) is not installed
     assert ("proxycal[paper]" in made) is not installed

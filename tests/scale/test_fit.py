@@ -122,7 +122,7 @@ def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_ba
     # `bench sampled` asks for; no reader would see it.
     assert abs(model.alpha_ - whole.alpha_) < 0.1 * whole.alpha_se_
     assert model.alpha_se_ == pytest.approx(whole.alpha_se_, rel=0.1)
-    assert model.fit_.evidence.shape == whole.fit_.evidence.shape
+    assert model.result_.method_fit.evidence.shape == whole.result_.method_fit.evidence.shape
     assert any("a sample of 9" in one.reading for one in model.findings_)
 
 
@@ -134,9 +134,11 @@ def test_without_a_bias_all_rows_decide(monkeypatch, ordinary):
     # A close call (its noise is skewed, in four components): the sample alone said "no bias found", or not,
     # as rounding went.
     assert model.verdict_ == whole.verdict_ == "not identified"
-    assert model.fit_.evidence.null_shape == whole.fit_.evidence.null_shape
+    assert model.result_.method_fit.evidence.null_shape == whole.result_.method_fit.evidence.null_shape
     # BIC is flat at a maximum, so that the sample's units hardly show in it.
-    assert model.fit_.evidence.gain == pytest.approx(whole.fit_.evidence.gain, abs=0.01)
+    assert model.result_.method_fit.evidence.gain == pytest.approx(
+        whole.result_.method_fit.evidence.gain, abs=0.01
+    )
 
 
 def test_whole_weights_are_repeated_rows(world):

@@ -146,7 +146,7 @@ def test_under_reporting_mirrors_over_reporting_exactly():
     pd.testing.assert_frame_equal(under.summary(), over.summary(), check_exact=True)
     # Of the fit itself: calibrate leaves the outcome alone where so little was learned.
     up, down = (
-        model.fit_.predict(model.encoder_.transform(table))
+        model.result_.method_fit.predict(model.result_.encoder.transform(table))
         for model, table in ((over, sim.table), (under, mirrored))
     )
     for name in ("y_cal", "shift", "mu"):
