@@ -15,7 +15,7 @@ from scipy.stats import norm
 from proxycal import ProxyCalibrator, load
 from proxycal.effect.likely import match_likely
 from proxycal.errors import ProxycalWarning, TableError
-from proxycal.methods.exact.fit import _exact_estimate
+from proxycal.methods.exact.fit import exact_estimate
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.designs import Data
@@ -289,15 +289,13 @@ def test_nobody_or_everybody_leaves_nothing_to_match():
 
 
 def test_a_mean_against_the_stated_direction_is_no_negative_alpha():
-    D, half = np.repeat(np.eye(2), 4, axis=0), np.full(8, 0.5)
-    frame = SimpleNamespace(effect="by:sex")
-    made = [
-        _exact_estimate(
-            SimpleNamespace(shift=shift, shift_cov=np.eye(2), bias=SimpleNamespace(frame=frame)),
-            SimpleNamespace(D=D), half, np.ones(8), 0.95,
+    spec, half = SimpleNamespace(frame=SimpleNamespace(effect="by:sex")), np.array([0.5, 0.5])
+    over, against = (
+        exact_estimate(
+            SimpleNamespace(shift=shift, shift_cov=np.eye(2), where_biased=half, bias=spec), level=0.95
         )
         for shift in (np.array([3.0, -2.0]), np.array([2.0, -9.0]))
-    ]  # fmt: skip
-    assert made[0].alpha == pytest.approx(0.5)
-    assert (made[1].alpha, made[1].high) == (0.0, 0.0)
-    assert made[1].low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))
+    )
+    assert over.alpha == pytest.approx(0.5)
+    assert (against.alpha, against.high) == (0.0, 0.0)
+    assert against.low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))
