@@ -77,7 +77,7 @@ def test_every_topic_of_a_finding_is_explained():
     source = "\n".join(text_of(path) for path in (ROOT / "src" / "proxycal").rglob("*.py"))
     topics = set(re.findall(r'topic="([a-z-]+)"', source))
     topics |= set(re.findall(r'_Question\(\s*"([a-z]+)"', source))
-    assert {"race", "missing", "collapse"} <= topics
+    assert {"comparison", "missing", "collapse"} <= topics
     guide = text_of(DOCS / "verdict.md")
     named = set(re.findall(r"^#### (\S+)$", guide, flags=re.MULTILINE)) | set(
         re.findall(r"\*([a-z-]+)\*", guide)

@@ -19,10 +19,11 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
-from proxycal.methods.crosschecks import WEAK_F, agreement, first_stage
+from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Details, Effects, Estimate, Finding, number
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 # The gate is linear in E here, so it is kept away from certainty.
 SURE = 0.98
-CONTRADICTED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,24 @@ class MomentsMethod:
     @property
     def verdict(self) -> Verdict:
         """Found where E is a strong instrument, two values suffice and the interval excludes 0."""
-        strong = self.first_stage_f >= WEAK_F and self.two_valued_p > CONTRADICTED
+        strong = (
+            self.first_stage_f >= THRESHOLDS.weak_f and self.two_valued_p > THRESHOLDS.moments_contradicted_p
+        )
         return "bias found" if strong and self.moments.excludes_zero else "not identified"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict."""
         known = math.isfinite(self.two_valued_p)
-        ok = known and self.two_valued_p > CONTRADICTED
+        ok = known and self.two_valued_p > THRESHOLDS.moments_contradicted_p
         two_valued = Finding(
             question="Does a bias of one size explain how the environment moves the outcome?",
             statistic=f"p = {self.two_valued_p:.2g}" if known else "no answer",
             reading=(
-                "Three moments agree with a bias that is there or not."
+                "A bias of one size explains how the environment moves the outcome "
+                f"(p = {self.two_valued_p:.2g})."
                 if ok
-                else f"They do not, or say nothing. {self.moments.note}".strip()
+                else f"A bias of one size is not supported. {self.moments.note}".strip()
             ),
             remedy="Nothing to do."
             if ok
