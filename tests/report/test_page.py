@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from proxycal.report import page as page_module
+from proxycal.report import pictures
 from proxycal.report.page import render
 from proxycal.result import EnvironmentColumn, Estimate, Finding, GateTerm
 
@@ -60,7 +60,7 @@ def text(example):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Pages for questions about their words: most of the time of a page goes into its figures."""
-    monkeypatch.setattr(page_module, "svg", lambda kind, data: "")
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")
 
 
 def test_the_answer_stands_on_the_page(example, text):

@@ -1,7 +1,7 @@
 """One run in a process of its own: it reports progress, can be stopped at any moment, and outlives nobody.
 
 job folder   request.json  in: the table's path and what to do
-             run/ calibrated.csv answer.json pictures/   out: what `worker` writes when all went well
+             run/ calibrated.csv answer.json   out: what `worker` writes when all went well
              log.txt   whatever else was printed
 """
 
