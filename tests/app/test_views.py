@@ -81,6 +81,6 @@ def test_guesses_are_chosen_and_ids_do_not_depend_on_names(table):
 
 def test_findings_that_are_fine_are_folded_away():
     fine = [Finding("Enough rows?", "40 rows", "Enough.", "", ok=True)] * 3
-    assert "All 3 questions are answered well." in views.audit(fine)
-    assert "1 to look at, 3 fine." in views.audit([*fine, Finding("q", "s", "r", "Do this.", ok=False)])
+    assert "All 3 checks passed." in views.audit(fine)
+    assert "1 to look at, 3 passed." in views.audit([*fine, Finding("q", "s", "r", "Do this.", ok=False)])
     assert "Do this." in views.audit([Finding("q", "s", "r", "Do this.", ok=False)])

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 # Seconds to wait for a killed process to be gone.
 _PATIENCE = 10
-_STOPPED = (
-    "the run stopped without a word, most likely because the memory ran out: try again with fewer rows or "
-    "columns"
-)
+_STOPPED = "the run stopped without a message, usually out of memory: try again with fewer rows or columns"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
 from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
+from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +46,8 @@ T = TypeVar("T")
 # Seconds between two looks at a running job.
 _LOOK = 0.25
 _SETTINGS = ("direction", "missing", "method", "effect", "level", "seed")
-_CHANGED = "Columns or settings have changed since the answer below: calibrate again to renew it."
-_CANCELLED = "The run was cancelled; nothing of it was kept."
+_CHANGED = "Columns or settings have changed since the result below: calibrate again to update it."
+_CANCELLED = "The run was cancelled and its files were deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,7 @@ def _links(page: Page) -> dict[str, str]:
         def respond(request: HttpRequest) -> Response:
             finished = page.finished()
             if finished is None:
-                return PlainTextResponse("there is no answer yet\n", status_code=404)
+                return PlainTextResponse("there is no result yet\n", status_code=404)
             path = finished.folder / name
             return FileResponse(path, filename=path.name if keep else None, headers=_FRESH)
 
@@ -312,7 +313,7 @@ def _links(page: Page) -> dict[str, str]:
         def respond(request: HttpRequest) -> Response:
             finished = page.finished()
             if finished is None:
-                return PlainTextResponse("there is no answer yet\n", status_code=404)
+                return PlainTextResponse("there is no result yet\n", status_code=404)
             headers = {**_FRESH, "content-disposition": f'attachment; filename="{name}"'}
             return PlainTextResponse(make(finished), headers=headers)
 
@@ -349,7 +350,8 @@ def _always(page: Page, *outputs: Any) -> None:
 async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
     """Do something long beside the event loop; what goes wrong there is a message, never the page's end."""
     try:
-        return await asyncio.to_thread(work, *arguments)
+        with speaking("app"):  # a thread has the context of its caller
+            return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
         raise
     except Exception as error:

@@ -13,6 +13,7 @@ from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
 from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.surface import APP_CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
 ROLES = (
     (UNUSED, "not used", ""),
     ("outcome", "outcome", "the reported number that may be biased"),
-    ("proxies", "proxy", "sees the truth and never the reporter"),
-    ("environment", "environment", "may drive both the truth and the bias: income, region, hazard"),
+    ("proxies", "proxy", "another measurement of the same thing that never saw the report"),
+    (
+        "environment",
+        "environment",
+        "circumstances that may drive both the true value and the bias: income, region, hazard",
+    ),
     ("weights", "weights", "how much each row counts"),
     ("cluster", "cluster", "rows that belong together: a county, a household"),
-    ("id", "id", "names the row"),
-    ("truth", "truth", "the true value of the rows where someone checked"),
+    ("id", "id", "identifies the row"),
+    ("truth", "truth", "the true value, in the rows where it is known"),
 )
 
 
@@ -64,6 +69,7 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         direction=direction,
         levels=levels,
         methods=METHODS.values(),
+        missing=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "missing"],
     )
 
 

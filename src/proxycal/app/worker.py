@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.app.request import Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,8 @@ def main(folder: Path) -> int:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         asked = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-        run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
+        with speaking("app"):
+            run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
     except ProxycalError as error:
         tell({"error": str(error)})
         return 2
@@ -49,8 +51,10 @@ def main(folder: Path) -> int:
 
 
 def defect(error: Exception) -> str:
-    """What to say of an error that nobody should ever see."""
-    return f"unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data"
+    """The message of an unexpected error."""
+    return (
+        f"unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not a problem of your data"
+    )
 
 
 def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
