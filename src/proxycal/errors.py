@@ -15,7 +15,7 @@ class RolesError(ProxycalError):
 
 
 class TableError(ProxycalError):
-    """The table cannot be used. The message names the column, the number of rows, the first ones and a remedy."""
+    """The table cannot be used. The message names the column, the rows and a remedy."""
 
 
 class SettingsError(ProxycalError):

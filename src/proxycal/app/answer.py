@@ -48,7 +48,7 @@ def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str],
         facts=(
             ("Estimated size", number(fit.estimate.alpha)),
             (f"{fit.settings.level * 100:g}% interval", between(fit.estimate.low, fit.estimate.high)),
-            ("Rows taken as biased", percent(fit.share_biased)),
+            ("Share of biased rows", percent(fit.share_biased)),
             ("Rows in the fit", f"{fit.n:,}"),
         ),
         pictures=tuple(pictures),

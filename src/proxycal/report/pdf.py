@@ -97,13 +97,13 @@ def _text(fit: Fit) -> list[str]:
         if not finding.ok and finding.remedy:
             lines += _wrapped(f"      What to do: {finding.remedy}")
     if fit.questions:
-        lines += ["", "Attempts to break it"]
+        lines += ["", "Attempts to refute it"]
     for attempt in refutations(fit):
         state = "survived" if attempt.ok else "REFUTED"
         lines += _wrapped(f"  {attempt.kind}: {state}. {attempt.reading} ({attempt.statistic})")
     if "power" in fit.questions:
         lines += _wrapped(f"  power: {fit.questions['power'].reading}")
-    return [*lines, "", "The command that makes it again", *_wrapped(f"  {reproduce(fit)}")]
+    return [*lines, "", "Command to reproduce it", *_wrapped(f"  {reproduce(fit)}")]
 
 
 def _wrapped(text: str) -> list[str]:
