@@ -56,13 +56,13 @@ def ending_of(name: str) -> str:
     lower = name.lower()
     if lower.endswith(".pq"):
         return ".parquet"
-    found = next((ending for ending in _READ if lower.endswith(ending)), None)
-    if found is None:
+    ending = next((ending for ending in _READ if lower.endswith(ending)), None)
+    if ending is None:
         old = " (open an .xls file in Excel and save it as .xlsx)" if lower.endswith(".xls") else ""
         raise StoreError(
             f"'{name}' is not a table this page can read: save it as CSV, Excel (.xlsx) or Parquet{old}"
         )
-    return found
+    return ending
 
 
 def too_large(limit: int) -> str:

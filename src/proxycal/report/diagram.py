@@ -96,9 +96,10 @@ def diagram(fit: Fit) -> Diagram:
         shift=f"{sign} alpha",
         shift_at=(_RIGHT + 12, (bias.bottom + outcome.y) // 2 + 4),
         alt=(
-            f"Causal diagram. The environment ({', '.join(names) or 'none'}) may drive the unobserved content "
-            f"and an unobserved reporting bias. The content drives the proxies ({', '.join(roles.proxies)}) and "
-            f"{roles.outcome}. The bias shifts {roles.outcome} only: no arrow leads from it to the proxies."
+            f"Causal diagram. The environment ({', '.join(names) or 'none'}) may drive the unobserved "
+            "content and an unobserved reporting bias. The content drives the proxies "
+            f"({', '.join(roles.proxies)}) and {roles.outcome}. The bias shifts {roles.outcome} only: "
+            "no arrow leads from it to the proxies."
         ),
     )
 
