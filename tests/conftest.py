@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import chromium, missing
 
+# Its module hides torch from the process that imports it, and pytest looks for examples in all modules.
+collect_ignore = ["without_torch"]
+
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):

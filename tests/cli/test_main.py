@@ -45,7 +45,7 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
     def broken(*_args, **_kwargs):
         raise RuntimeError("the\nsky fell")
 
-    monkeypatch.setattr("proxycal.model.read_table", broken)
+    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", broken)
     assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -62,7 +62,7 @@ def test_ctrl_c_is_exit_1_without_a_traceback(capsys, here, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("proxycal.model.read_table", interrupted)
+    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", interrupted)
     assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
     err = capsys.readouterr().err
     assert err == "error: interrupted; no partial files were left behind\n"

@@ -3,12 +3,12 @@
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import proxycal.methods.exact.in_pieces as in_pieces_module
 import proxycal.scale.fit as fit_module
 import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
@@ -122,7 +122,7 @@ def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_ba
     # `bench sampled` asks for; no reader would see it.
     assert abs(model.alpha_ - whole.alpha_) < 0.1 * whole.alpha_se_
     assert model.alpha_se_ == pytest.approx(whole.alpha_se_, rel=0.1)
-    assert model.fit_.evidence.shape == whole.fit_.evidence.shape
+    assert model.result_.method_fit.evidence.shape == whole.result_.method_fit.evidence.shape
     assert any("a sample of 9" in one.reading for one in model.findings_)
 
 
@@ -134,9 +134,11 @@ def test_without_a_bias_all_rows_decide(monkeypatch, ordinary):
     # A close call (its noise is skewed, in four components): the sample alone said "no bias found", or not,
     # as rounding went.
     assert model.verdict_ == whole.verdict_ == "not identified"
-    assert model.fit_.evidence.null_shape == whole.fit_.evidence.null_shape
+    assert model.result_.method_fit.evidence.null_shape == whole.result_.method_fit.evidence.null_shape
     # BIC is flat at a maximum, so that the sample's units hardly show in it.
-    assert model.fit_.evidence.gain == pytest.approx(whole.fit_.evidence.gain, abs=0.01)
+    assert model.result_.method_fit.evidence.gain == pytest.approx(
+        whole.result_.method_fit.evidence.gain, abs=0.01
+    )
 
 
 def test_whole_weights_are_repeated_rows(world):
@@ -252,24 +254,24 @@ def test_it_is_saved_reported_and_questioned_like_any_other(world, tmp_path):
     assert model.check()
 
 
-def kill_once(frame, function, marker):
+def kill_once(arrays, function, marker):
     """`function` of the rows, in a worker that dies the first time."""
     if not os.path.exists(marker):
         open(marker, "w").close()
         time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGKILL)
-    return function(frame)
+    return function(arrays)
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_no_digit(world, tmp_path, monkeypatch):
     paths = files_of(world.table(), tmp_path)
     alone = ProxyCalibrator(world.roles).fit_files(paths)
-    marker, sums = str(tmp_path / "died"), in_pieces_module._sums
+    marker, add_up = str(tmp_path / "died"), fit_module.EncodedPieces.add_up
 
-    def dying(how, features, function, frame):
-        return kill_once(frame, lambda rows: sums(how, features, function, rows), marker)
+    def dying(table, function):
+        return add_up(table, partial(kill_once, function=function, marker=marker))
 
-    monkeypatch.setattr(in_pieces_module, "_sums", dying)
+    monkeypatch.setattr(fit_module.EncodedPieces, "add_up", dying)
     other = ProxyCalibrator(world.roles).fit_files(paths, jobs=2, engine="dask")
     assert os.path.exists(marker)
     assert (other.alpha_, other.alpha_se_) == (alone.alpha_, alone.alpha_se_)

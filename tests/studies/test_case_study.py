@@ -135,7 +135,7 @@ def test_storm_events_make_the_same_study(tmp_path):
         assert (tmp_path / name).stat().st_size > 100
     for name in ("maps-2022.png", "maps-2022.pdf", "hazards.png", "hazards.pdf"):
         assert (tmp_path / "figures" / name).stat().st_size > 5000
-    assert "What became of every row" in text
+    assert "Rows kept and dropped, by source" in text
     assert "filed by forecast zone" in text
 
 

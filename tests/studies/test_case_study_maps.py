@@ -40,7 +40,7 @@ def test_counties_are_drawn_where_they_are_in_the_colour_of_their_tau():
     np.testing.assert_allclose(colour_at(figure, pixels, other, "06071"), 1.0, atol=0.02)
     assert "bias found" in panel.get_title()
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words == ["no event with a reported loss", *WORDS, "event, nothing to compare with"]
+    assert words == ["no event with a reported loss", *WORDS, "event, no comparable county"]
 
 
 def test_the_scale_is_an_order_of_lightness_and_never_white():

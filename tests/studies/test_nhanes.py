@@ -123,7 +123,7 @@ def test_a_quick_study_writes_page_tables_and_figures(rows, tmp_path, monkeypatc
 def test_options_of_other_studies_are_refused(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["experiment", "nhanes", "--stand-in", "--out", "x"]) == 2
-    assert "not for nhanes" in capsys.readouterr().err
+    assert "apply to nhanes" in capsys.readouterr().err
     assert main(["experiment", "nhanes", "--quick"]) == 2
     assert "--out" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -34,7 +34,7 @@ def test_the_full_studies_are_those_of_the_paper():
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(SettingsError, match="'magic' is not part of the studies: use some of proxy-only"):
+    with pytest.raises(SettingsError, match="'magic' is not known: use one or more of proxy-only"):
         make("synthetic", True, ["magic"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -94,7 +95,7 @@ def say(*lines: str) -> None:
 
 def say_next(*command: object) -> None:
     """The command to run next."""
-    print(f"\nnext:   {command[0] if len(command) == 1 else shell(*command)}")
+    print(f"\nnext:   {command[0] if len(command) == 1 else shlex.join(map(str, command))}")
 
 
 def complain(text: str) -> None:

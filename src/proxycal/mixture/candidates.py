@@ -56,9 +56,10 @@ class ExactBias:
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data);
     where_biased (L,): mean of the shift's features over the biased; decrement: log
     likelihood left to gain; floor: least width of a regression in the race; runners: all of it, best first;
-    n_race: rows it ran on; sizes: (BIC, alpha) of every model with a bias of one size; by_level_gain: BIC
-    gain of a size by level, NaN where not tried; offset (n,): each row's cluster intercept, outcome's units,
-    in the caller's order; finalists: models that could be the best of more rows, of which these are a sample.
+    n_race: rows it ran on; labels: of bias and null, in words; sizes: (BIC, alpha) of every model with a bias
+    of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset (n,): each row's
+    cluster intercept, outcome's units, in the caller's order; finalists: models that could be the best of
+    more rows, of which these are a sample.
     """
 
     bias: Spec
@@ -76,6 +77,7 @@ class ExactBias:
     floor: float
     offset: Array
     n_race: int
+    labels: tuple[str, str]
     sizes: tuple[tuple[float, float], ...]
     by_level_gain: float
     runners: tuple[Runner, ...]

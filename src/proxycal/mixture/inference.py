@@ -61,6 +61,7 @@ def conclude(
         floor=floor,
         offset=bias.side.offset,
         n_race=n_race,
+        labels=(shape.label, null.entrant.shape.label),
         sizes=_sizes(bias, runners),
         by_level_gain=_by_level_gain(runners),
         runners=runners,

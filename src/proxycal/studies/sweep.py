@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.engine import Engine, map_as_done
 from proxycal.errors import SettingsError, StoreError
 from proxycal.files import explained, write_text
+from proxycal.result import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,18 +111,14 @@ def _attempt(work: Work, cell: Cell) -> str:
         rows = work(cell.settings)
     except Exception as error:  # whatever it is, the other cells must not suffer from it
         failure = f"{type(error).__name__}: {error}"
-    facts = {"key": cell.key, "settings": dict(cell.settings), "rows": _plain(rows), "error": failure}
+    facts = {
+        "key": cell.key,
+        "settings": dict(cell.settings),
+        "rows": plain(rows, infinity=None),
+        "error": failure,
+    }
     seconds = round(time.perf_counter() - start, 3)
     return json.dumps({**facts, "seconds": seconds}, indent=1, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows no NaN: what is not a finite number is null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _read(path: Path, cell: Cell) -> Done:
@@ -135,7 +131,7 @@ def _read(path: Path, cell: Cell) -> Done:
         raise StoreError(
             f"'{path}' is damaged ({error}): delete it and pass --resume to run that cell again"
         ) from error
-    if read.key != cell.key or _plain(dict(cell.settings)) != read.settings:
+    if read.key != cell.key or plain(dict(cell.settings), infinity=None) != read.settings:
         raise StoreError(f"'{path}' belongs to another cell: delete it and pass --resume")
     return read
 

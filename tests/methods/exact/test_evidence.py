@@ -7,7 +7,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from proxycal.methods.crosschecks import agreement, apart, first_stage
 from proxycal.methods.exact import evidence as module
@@ -380,15 +379,6 @@ def test_findings_are_plain_json(found):
 
 
 # --- the numbers --------------------------------------------------------------------------------------------
-
-
-def test_wald_is_the_chi_square_test():
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(3, 3))
-    value, cov = rng.normal(size=3), root @ root.T
-    wanted = chi2.sf(value @ np.linalg.inv(cov) @ value, 3)
-    assert module._wald(value, cov) == pytest.approx(wanted, rel=1e-8)
-    assert module._wald(np.zeros(2), np.eye(2)) == 1.0
 
 
 def test_relevance_is_the_partial_r2_of_the_proxies():

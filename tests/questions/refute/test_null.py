@@ -17,7 +17,7 @@ from proxycal.testing.worlds import draw_world
 def test_draws_without_bias_have_the_shape_of_the_winner():
     world = draw_world("heteroscedastic", 800, 0.0, seed=2)
     model = ProxyCalibrator(world.roles).fit(world.table())
-    null = fit_null(model.training_, model.result_.settings, claimed=False)
+    null = fit_null(model.result_.training, model.result_.settings, claimed=False)
     draws = np.array([null.draw(np.random.default_rng(i)) for i in range(40)])
     left = world.y - draws.mean(axis=0)
     assert abs(left.mean()) < 0.1
@@ -28,7 +28,7 @@ def test_draws_without_bias_have_the_shape_of_the_winner():
 
 def test_draws_with_clusters_share_within_them_and_under_mirrors_over():
     world = draw_world("clusters", 600, 0.0, seed=0)
-    arrays = ProxyCalibrator(world.roles).fit(world.table()).training_
+    arrays = ProxyCalibrator(world.roles).fit(world.table()).result_.training
     null = fit_null(arrays, Settings(), claimed=False)
     assert 0.2 < null.cluster_sd < 0.7
     mirrored = fit_null(replace(arrays, y=-arrays.y), Settings(direction="under"), claimed=False)

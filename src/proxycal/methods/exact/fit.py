@@ -70,9 +70,9 @@ def answered(
     answers = answer_rows(bias.bias, data, bias.cluster_sd)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
-    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, "over", level)
+    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        _exact_estimate(bias, level),
+        exact_estimate(bias, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -120,7 +120,7 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def _exact_estimate(found: ExactBias, level: float) -> Estimate:
+def exact_estimate(found: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased.
 
     alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
