@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from proxycal.errors import SettingsError, TableError
 
-Cut = Literal["mixture", "median", "otsu"]
+if TYPE_CHECKING:
+    from proxycal.methods.paper.settings import Cut
 
 # A component narrower than this share of the score's spread is a spike on a few tied values, not a group.
 NARROWEST = 1e-3
