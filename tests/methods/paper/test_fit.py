@@ -147,7 +147,7 @@ def test_under_reporting_mirrors_over_reporting_exactly():
     )
     for name in ("y_cal", "shift", "mu"):
         np.testing.assert_array_equal(getattr(down, name), -getattr(up, name))
-    np.testing.assert_array_equal(down.low, -up.high)
+    np.testing.assert_array_equal(down.y_cal_low, -up.y_cal_high)
     np.testing.assert_array_equal(down.p_biased, up.p_biased)
     assert (down.shift <= 0).all()
     assert down.shift.any()

@@ -163,7 +163,7 @@ def test_what_stage_1_cannot_do_is_refused_before_anything_is_trained(sim, large
         (ProxyCalibrator(sim.roles, method="paper", interval="bootstrap"), SettingsError, "bootstrap"),
         (ProxyCalibrator(sim.roles, method="paper", effect="linear"), UnavailableError, "effect='linear'"),
         (ProxyCalibrator(sim.roles, method="paper", paper=replace(TINY, device="cuda:99")), SettingsError,
-         "'cuda:99' is not here"),
+         "'cuda:99' is not available"),
     ):  # fmt: skip
         with pytest.raises(kind, match=what):
             asked.fit_files(paths)

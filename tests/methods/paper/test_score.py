@@ -119,14 +119,14 @@ def test_company_of_the_same_size_changes_rounding_only() -> None:
 
 
 def test_the_start_with_the_best_validation_loss_is_kept() -> None:
-    one, four = _fit(80, 5.0, replace(TINY, restarts=1)), _fit(80, 5.0, replace(TINY, restarts=4))
-    assert one.restart == 0
+    single, four = _fit(80, 5.0, replace(TINY, restarts=1)), _fit(80, 5.0, replace(TINY, restarts=4))
+    assert single.restart == 0
     assert four.restart > 0
 
     def kept_loss(fit: BiasVaeFit) -> float:
         return float(fit.history["validation_loss"][fit.best_epoch - 1])
 
-    assert kept_loss(four) < kept_loss(one)
+    assert kept_loss(four) < kept_loss(single)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from proxycal.methods.paper.networks.train import (
     one_thread,
     train_on,
 )
+from proxycal.methods.paper.thresholds import ACTIVE_KL
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     Report = Callable[[str, int, int], None]
 
 STAGE = "content"
-ACTIVE_KL = 0.01  # nats; below it a latent says nothing about a unit that the prior did not say
 
 
 class ContentVae(nn.Module):
@@ -153,7 +153,7 @@ class ContentFit:
 
     @property
     def active(self) -> np.ndarray:
-        """Which latents carry content, (d_z,) bool: a KL above 0.01 nats."""
+        """Which latents carry content, (d_z,) bool."""
         return np.asarray(self.kl_per_latent > ACTIVE_KL)
 
     @property

@@ -32,17 +32,17 @@ from proxycal.errors import TableError
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.paper.content import ContentFit, fit_content
-from proxycal.methods.paper.findings import Evidence, findings, verdict
+from proxycal.methods.paper.findings import Evidence, findings, rows_seen, verdict
 from proxycal.methods.paper.groups import Split, content_residual, split
 from proxycal.methods.paper.score import BiasVaeFit, fit_bias_vae
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
-from proxycal.result import Details, Effects, Estimate, Finding
+from proxycal.result import Details, Effects, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.result import Prediction, Verdict
+    from proxycal.result import Finding, Prediction, Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -84,13 +84,13 @@ class PaperFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Found where the score lives, falls into two groups, the interval excludes 0 and moments agree."""
+        """Found where the score is not empty and has two groups, the interval excludes 0, moments agree."""
         return verdict(self.evidence, self.match, self.moments)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict and the cross-checks."""
-        return (*findings(self.evidence, self.match, self.moments), *_rows_seen(self.rows))
+        return (*findings(self.evidence, self.match, self.moments), *rows_seen(*self.rows))
 
     @property
     def details(self) -> Details:
@@ -165,8 +165,8 @@ class PaperFit:
 
     def _mu(self, y: np.ndarray, matches: Matches) -> np.ndarray:
         """Matched mean of each row; the mean of all controls for a row that has no match but itself."""
-        everywhere = np.average(self.controls.mean_y, weights=self.controls.weight)
-        return np.where(matches.n_matched > 0, y - matches.tau, everywhere)
+        overall = np.average(self.controls.mean_y, weights=self.controls.weight)
+        return np.where(matches.n_matched > 0, y - matches.tau, overall)
 
     def _matches(self, y: np.ndarray, z: np.ndarray, a: np.ndarray) -> Matches:
         return match_new(self.controls, y, z[:, _matched_on(self.content)], self.split.biased(a))
@@ -306,26 +306,6 @@ def _match_estimate(matched: MatchFit, level: float) -> Estimate:
 def _matched_on(content: ContentFit) -> np.ndarray:
     """The latents to match on: whitening would blow an empty one up to the size of a full one."""
     return content.active if content.active.any() else np.ones_like(content.active)
-
-
-def _rows_seen(rows: tuple[int, int]) -> list[Finding]:
-    """Said only where the stages saw different rows."""
-    stage_1, others = rows
-    if not stage_1:
-        return []
-    return [
-        Finding(
-            question="Which rows did each stage see?",
-            statistic=f"stage 1: {stage_1} rows; stage 2, groups, matching and checks: {others}",
-            reading=(
-                f"Content was learned from all {stage_1} rows, in mini-batches from disk. The score, the "
-                f"groups, alpha and its interval come from a sample of {others} of them."
-            ),
-            remedy="Nothing to do; method='exact' fits alpha and its interval to all rows.",
-            ok=True,
-            topic="content",
-        )
-    ]
 
 
 def _split_from(values: dict[str, Any]) -> Split:

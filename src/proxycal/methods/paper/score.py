@@ -37,6 +37,7 @@ from proxycal.methods.paper.networks.train import (
     one_thread,
     train_on,
 )
+from proxycal.methods.paper.thresholds import COLLAPSED_KL, COLLAPSED_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from proxycal.methods.paper.settings import PaperSettings
 
 STAGE = "bias"
-COLLAPSED_KL = 0.01  # nats; below it the score says nothing that the prior did not say
-COLLAPSED_SHARE = 0.01  # of the outcome's variance; below it the decoder ignores the score
 SCORE_QUANTILES = np.linspace(0.05, 0.95, 10)
 
 

@@ -117,18 +117,22 @@ def test_auto_is_the_first_gpu_and_else_the_cpu(monkeypatch: pytest.MonkeyPatch)
         assert device_named("cpu") == torch.device("cpu")
 
 
-def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_not_available_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert device_named("cuda") == torch.device("cuda:0")
     assert device_named("cuda:1") == torch.device("cuda:1")
     for absent in ("cuda:2", "mps", "cuda:x", "tpu"):
-        with pytest.raises(SettingsError, match=rf"'{absent}' is not here.*\"cuda:0\", \"cuda:1\", \"cpu\""):
+        with pytest.raises(
+            SettingsError, match=rf"'{absent}' is not available.*\"cuda:0\", \"cuda:1\", \"cpu\""
+        ):
             device_named(absent)
 
 
 def test_a_fit_asks_for_the_device_of_its_settings() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 2))
     settings = PaperSettings(d_z=1, device="cuda:1000", **TINY)
-    with pytest.raises(SettingsError, match="'cuda:1000' is not here"):
+    with pytest.raises(SettingsError, match="'cuda:1000' is not available"):
         fit_content(rows, rows, np.ones(20), [np.arange(15)], [np.arange(15, 20)], settings, seed=0)
