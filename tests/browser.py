@@ -44,6 +44,8 @@ def chromium(profile: Path, width: int = 1200, height: int = 1000) -> Iterator[C
         options.add_argument("--no-sandbox")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    # As long as selenium waits for its driver: on a busy machine 30 seconds, the default, are too few.
+    driver.set_script_timeout(110)
     try:
         yield driver
     finally:

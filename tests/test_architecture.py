@@ -20,7 +20,17 @@ WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
 NUMERIC = {"numpy", "scipy", "sklearn"}
 # The rooms of data frames; elsewhere a frame is made on demand, inside a function that returns it.
-FRAME_ROOMS = {"table", "files", "scale", "store", "datasets", "testing", "studies", "model"} | DOORS
+FRAME_ROOMS = {
+    "table",
+    "files",
+    "scale",
+    "store",
+    "datasets",
+    "testing",
+    "studies",
+    "model",
+    "fitting",
+} | DOORS
 TORCH_HOMES = ("methods/paper/", "studies/tedvae.py")
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 

@@ -16,14 +16,12 @@ from sklearn.base import BaseEstimator
 from proxycal.effect.calibrate import predict
 from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
 from proxycal.files import write_bytes
+from proxycal.fitting import fit_files, fit_table
 from proxycal.methods.registry import METHODS
-from proxycal.result import Fit, FittedRows
-from proxycal.scale.fit import fit_large, opened, pieces_of
 from proxycal.settings import Direction, Interval, Missing, Settings
-from proxycal.store import load_fit, save_fit, versions
-from proxycal.table.answers import describe, effect_columns, estimates_frame, gaps_text, laid_out
+from proxycal.store import load_fit, save_fit
+from proxycal.table.answers import effect_columns, estimates_frame, gaps_text, laid_out
 from proxycal.table.audit import audit
-from proxycal.table.encode import Encoder
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
@@ -36,13 +34,10 @@ if TYPE_CHECKING:
 
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
-    from proxycal.methods.registry import MethodFit
     from proxycal.questions.answers import Power, Refutation
     from proxycal.questions.refits import KeptFit, Progress
     from proxycal.questions.refute import RefuterName
-    from proxycal.result import Finding, Prediction, Verdict
-    from proxycal.scale.pieces import Pieces
-    from proxycal.table.encode import Arrays
+    from proxycal.result import Finding, Fit, Prediction, Verdict
 
 
 class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
@@ -98,7 +93,7 @@ class ProxyCalibrator(BaseEstimator):
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
     >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments", direction="over").fit(sim.table)
     >>> model.verdict_, round(model.alpha_, 1)
-    ('bias found', 5.1)
+    ('bias found', 5.0)
     >>> error = model.calibrate(sim.table)["y_cal"] - sim.truth["y_true"]
     >>> round(float(error.abs().mean()), 1)
     0.1
@@ -143,7 +138,7 @@ class ProxyCalibrator(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
 
-        A Dask frame, and with the exact method any of more than 200,000 rows, is fitted in pieces: a sample
+        A Dask frame, and with method="exact" any of more than 200,000 rows, is fitted in pieces: a sample
         chooses the models, all rows fit them (method="paper": all rows train stage 1, a sample the rest).
 
         Parameters
@@ -154,13 +149,9 @@ class ProxyCalibrator(BaseEstimator):
             For scikit-learn's pipelines; the outcome is a column of X.
 
         """
-        settings = self._settings()
-        pieces = pieces_of(X, self.roles, settings)
-        if pieces is not None:
-            return self._fit_pieces(pieces, settings)
-        encoder, arrays = Encoder.fit_transform(X, self.roles, settings.missing)  # type: ignore[arg-type]
-        fitted = METHODS[settings.method].fit(arrays, settings)
-        return self._keep(X, encoder, arrays, fitted, settings, len(arrays.P))
+        # A fit that fails leaves an earlier one as it was.
+        self.result_ = fit_table(X, self.roles, self._settings())
+        return self
 
     def fit_files(
         self,
@@ -180,47 +171,7 @@ class ProxyCalibrator(BaseEstimator):
             Who reads and adds up, as in `calibrate_files`; the answer does not depend on it.
 
         """
-        self._settings()  # what is not allowed is named before the files are read
-        with opened(tables, self.roles, jobs, engine, scheduler) as table:
-            return self.fit(table)
-
-    def _fit_pieces(self, pieces: Pieces, settings: Settings) -> Self:
-        """Fit many rows; a sample stands for them where rows are looked at."""
-        large = fit_large(pieces, self.roles, settings)
-        return self._keep(
-            large.frame, large.encoder, large.arrays, large.fit, settings, large.n, named=large.named
-        )
-
-    def _keep(
-        self,
-        table: Any,
-        encoder: Encoder,
-        arrays: Arrays,
-        fitted: MethodFit,
-        settings: Settings,
-        n: int,
-        named: pd.DataFrame | None = None,
-    ) -> Self:
-        allowed = METHODS[settings.method].allows
-        about = describe(table, encoder, arrays, settings.random_state, allowed, named)
-        predicted = predict(fitted, arrays, about.shown)
-        # Only now, all at once: a fit that fails leaves an earlier one as it was.
-        self.result_ = Fit(
-            estimate=fitted.estimate,
-            estimates=fitted.estimates,
-            share_biased=fitted.share_biased,
-            verdict=fitted.verdict,
-            findings=(*about.findings, *fitted.findings),
-            settings=settings,
-            roles=self.roles,
-            n=n,
-            versions=versions(settings.method),
-            encoder=encoder,
-            method_fit=fitted,
-            rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
-            labels=about.labels,
-            training=about.training,
-        )
+        self.result_ = fit_files(tables, self.roles, self._settings(), jobs, engine, scheduler)
         return self
 
     # --- what was found ---
@@ -278,10 +229,6 @@ class ProxyCalibrator(BaseEstimator):
     def transform(self, X: Any) -> Any:
         """The same as `calibrate`, under the name that scikit-learn's pipelines call."""
         return self.calibrate(X)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit a table and calibrate it."""
-        return self.fit(X).transform(X)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.
@@ -444,17 +391,6 @@ def load(folder: str | os.PathLike[str]) -> ProxyCalibrator:
     """Read a run folder written by `ProxyCalibrator.save` or `proxycal fit`.
 
     Nothing in the folder is executed; a damaged or newer one is one StoreError.
-
-    Examples
-    --------
-    >>> import tempfile, proxycal
-    >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-    >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/run")
-    ...     proxycal.load(f"{folder}/run").alpha_ == model.alpha_
-    True
-
     """
     fit = load_fit(folder)
     model = ProxyCalibrator.from_settings(fit.roles, fit.settings)

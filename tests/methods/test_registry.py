@@ -91,9 +91,10 @@ def test_afterwards_it_is_gone(sim, tmp_path):
 
 def test_a_package_that_is_missing_is_named_with_what_to_install():
     absent = Method(
-        name="absent", label="", summary="", home="no_such_package:fit", record="", cost=(1, 1), needs="paper"
-    )
-    with pytest.raises(UnavailableError, match=r"needs the package 'no_such_package': .*proxycal\[paper\]"):
+        name="absent", label="", summary="", home="", record="", cost=(1, 1), needs="paper",
+        libraries=("no_such_package",),
+    )  # fmt: skip
+    with pytest.raises(UnavailableError, match=r"needs no_such_package: .*proxycal\[paper\]"):
         absent.fit(None, Settings())
 
 

@@ -34,7 +34,7 @@ def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_
     broken.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(broken))
     monkeypatch.setattr(page, "svg", lambda kind, data: "")  # the page that nobody prints
-    monkeypatch.setattr(pdf, "drawn", lambda data: b"drawn " + data.outcome.encode())
+    monkeypatch.setattr(pdf, "drawn", lambda fit: b"drawn " + fit.roles.outcome.encode())
     assert pdf.print_pdf(example()) == b"drawn loss"
 
 

@@ -3,12 +3,12 @@
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import proxycal.methods.exact.in_pieces as in_pieces_module
 import proxycal.scale.fit as fit_module
 import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
@@ -254,24 +254,24 @@ def test_it_is_saved_reported_and_questioned_like_any_other(world, tmp_path):
     assert model.check()
 
 
-def kill_once(frame, function, marker):
+def kill_once(arrays, function, marker):
     """`function` of the rows, in a worker that dies the first time."""
     if not os.path.exists(marker):
         open(marker, "w").close()
         time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGKILL)
-    return function(frame)
+    return function(arrays)
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_no_digit(world, tmp_path, monkeypatch):
     paths = files_of(world.table(), tmp_path)
     alone = ProxyCalibrator(world.roles).fit_files(paths)
-    marker, sums = str(tmp_path / "died"), in_pieces_module._sums
+    marker, add_up = str(tmp_path / "died"), fit_module.EncodedPieces.add_up
 
-    def dying(how, features, function, frame):
-        return kill_once(frame, lambda rows: sums(how, features, function, rows), marker)
+    def dying(table, function):
+        return add_up(table, partial(kill_once, function=function, marker=marker))
 
-    monkeypatch.setattr(in_pieces_module, "_sums", dying)
+    monkeypatch.setattr(fit_module.EncodedPieces, "add_up", dying)
     other = ProxyCalibrator(world.roles).fit_files(paths, jobs=2, engine="dask")
     assert os.path.exists(marker)
     assert (other.alpha_, other.alpha_se_) == (alone.alpha_, alone.alpha_se_)

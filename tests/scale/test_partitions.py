@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -64,10 +65,10 @@ def test_answers_stand_beside_their_rows(model):
     np.testing.assert_allclose(joined["y_cal"], model.calibrate(table())["y_cal"], **NEAR)
 
 
-def test_no_finding_is_one_warning(monkeypatch, model):
-    monkeypatch.setattr(ProxyCalibrator, "why_left_alone", lambda self: "the verdict is so and so")
-    with pytest.warns(ProxycalWarning, match="so and so") as caught:
-        calibrate_partitions(model.result_, frames.from_pandas(table(100), npartitions=2)).compute()
+def test_no_finding_is_one_warning(model):
+    fit = replace(model.result_, verdict="not identified")
+    with pytest.warns(ProxycalWarning, match="the verdict is 'not identified'") as caught:
+        calibrate_partitions(fit, frames.from_pandas(table(100), npartitions=2)).compute()
     assert len(caught) == 1
 
 

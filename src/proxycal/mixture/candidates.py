@@ -61,10 +61,10 @@ class ExactBias:
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data);
     where_biased (L,): mean of the shift's features over the biased; decrement: log
     likelihood left to gain; floor: least width of a component; candidates: all models compared, best first;
-    n_compared: rows they were compared on; sizes: (BIC, alpha) of every model with a bias of one size;
-    by_level_gain: BIC gain of a size by level, NaN where not tried; offset (n,): cluster intercepts by row,
-    outcome's units, in the caller's order; undecided: models that could be the best of more rows, of which
-    these are a sample.
+    n_compared: rows they were compared on; labels: of bias and null, in words; sizes: (BIC, alpha) of every
+    model with a bias of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset
+    (n,): cluster intercepts by row, outcome's units, in the caller's order; undecided: models that could be
+    the best of more rows, of which these are a sample.
     """
 
     bias: Spec
@@ -82,6 +82,7 @@ class ExactBias:
     floor: float
     offset: Array
     n_compared: int
+    labels: tuple[str, str]
     sizes: tuple[tuple[float, float], ...]
     by_level_gain: float
     candidates: tuple[Candidate, ...]

@@ -59,6 +59,7 @@ def conclude(
         floor=floor,
         offset=bias.view.offset,
         n_compared=n_compared,
+        labels=(shape.label, null.model.shape.label),
         sizes=_sizes(bias, candidates),
         by_level_gain=_by_level_gain(candidates),
         candidates=candidates,

@@ -49,11 +49,16 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
     values, tensors = fit.method_fit.state()
     training, rows = training_state(fit.training)
     encoder = fit.encoder.to_dict()
+    estimate = fit.estimate
     results = {
+        # First what a program that reads the file looks for.
         "verdict": fit.verdict,
+        "alpha": estimate.alpha,
+        "alpha_se": estimate.se,
+        "alpha_interval": [estimate.low, estimate.high],
         "n": fit.n,
         "share_biased": fit.share_biased,
-        "estimate": fit.estimate,
+        "estimate": estimate,
         "estimates": fit.estimates,
         "findings": fit.findings,
     }

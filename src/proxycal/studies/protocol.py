@@ -22,7 +22,7 @@ from proxycal.table.encode import Encoder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.methods.exact.fit import ExactFit
+    from proxycal.methods.exact.record import ExactFit
     from proxycal.methods.paper.fit import PaperFit
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
 from proxycal.table.scale import varies
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from proxycal.table.columns import Column
     from proxycal.table.roles import Roles
 
+# A value held by this share of the rows is told to the user. Higher than the share from which models with a
+# spike are tried (modelled_spike in mixture/thresholds): this one is a warning and decides no verdict.
+REPORTED_SPIKE = 0.05
 RARE_ROWS = 5
 FEW_CLUSTERS = 30
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
@@ -252,17 +254,13 @@ def copy(table: AuditTable) -> list[Trouble]:
 
 
 def atom(table: AuditTable) -> list[Trouble]:
-    """Outcome values that many rows share (THRESHOLDS.reported_spike)."""
+    """Outcome values that many rows share (REPORTED_SPIKE)."""
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or outcome.missing.all():
         return []
     values, counts = np.unique(outcome.numbers[~outcome.missing], return_counts=True)
     shares = counts / counts.sum()
-    big = [
-        i
-        for i in np.argsort(-counts, kind="stable")
-        if shares[i] >= THRESHOLDS.reported_spike and counts[i] > 1
-    ]
+    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= REPORTED_SPIKE and counts[i] > 1]
     if len(values) == 1:
         return []
     return [

@@ -195,13 +195,9 @@ def test_units_and_row_order_do_not_matter():
     assert scaled.se == pytest.approx(1000 * fit.se, rel=1e-7)
 
 
-def test_under_reporting_mirrors_over_reporting():
+def test_the_mirrored_outcome_has_the_other_rows_biased_by_as_much():
     y, P, E = _arrays(n=500, alpha=2.0, random_state=4)
-    over, under = fit_moments(y, P, E), fit_moments(-y, P, E, direction="under")
-    assert under.alpha == pytest.approx(over.alpha, rel=1e-10)
-    assert under.share == pytest.approx(over.share, rel=1e-10)
-    # The sign is the user's: the same data read the other way have the other rows biased by as much.
-    flipped = fit_moments(y, P, E, direction="under")
+    over, flipped = fit_moments(y, P, E), fit_moments(-y, P, E)
     assert flipped.alpha == pytest.approx(over.alpha, rel=1e-8)
     assert flipped.share == pytest.approx(1 - over.share, rel=1e-8)
 
@@ -282,7 +278,6 @@ def test_proxies_that_share_nothing_are_said_to():
 @pytest.mark.parametrize(
     ("arguments", "error", "named"),
     [
-        ({"direction": "up"}, SettingsError, "'over' or 'under'"),
         ({"level": 1.0}, SettingsError, "level"),
         ({"weights": np.zeros(100)}, TableError, "weights"),
         ({"weights": np.ones(3)}, TableError, "shapes"),

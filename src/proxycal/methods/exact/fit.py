@@ -70,7 +70,7 @@ def finish(
     answers = answer_rows(bias.bias, data, bias.cluster_sd)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
-    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, "over", level)
+    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
         exact_estimate(bias, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),

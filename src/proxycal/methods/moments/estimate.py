@@ -22,7 +22,6 @@ from proxycal.methods.checks.wald import meat, wald_p
 from proxycal.methods.moments.instrument import environment_basis, leave_out, standardised
 from proxycal.methods.moments.proxies import remove_content
 from proxycal.mixture.thresholds import THRESHOLDS
-from proxycal.settings import sign as sign_of
 
 # Rows, or clusters, that must be left after one for each column of E.
 LEAST_SPARE = 10
@@ -70,12 +69,11 @@ def fit_moments(
     E: np.ndarray,
     weights: np.ndarray | None = None,
     cluster: np.ndarray | None = None,
-    direction: str = "over",
     level: float = 0.95,
 ) -> MomentsFit:
     """Size of the bias from the first three moments of u given E.
 
-    y (n,), P (n, p), E (n, q), weights (n,) frequencies, cluster (n,) integer codes.
+    y (n,) with the bias upward, P (n, p), E (n, q), weights (n,) frequencies, cluster (n,) integer codes.
 
     >>> rng = np.random.default_rng(0)
     >>> e = rng.normal(size=(4000, 1))
@@ -86,9 +84,8 @@ def fit_moments(
     >>> print(round(fit.alpha, 1), round(fit.share, 1))
     2.0 0.5
     """
-    y, P, E, w, groups = _checked(y, P, E, weights, cluster, direction, level)
-    sign = sign_of(direction)
-    y, unit = standardised(sign * y, w)
+    y, P, E, w, groups = _checked(y, P, E, weights, cluster, level)
+    y, unit = standardised(y, w)
     P, unit_p = standardised(P, w)
     E, _ = standardised(E, w)
     basis = environment_basis(E, w)
@@ -114,7 +111,7 @@ def fit_moments(
         first_stage_f_cluster=f_cluster,
         drives_p=_drives_p(sample),
         two_valued_p=found.two_valued_p,
-        b=sign * unit * content.b / unit_p,
+        b=unit * content.b / unit_p,
         proxy_f=content.f,
         n=float(w.sum()),
         note=" ".join(text for text in (content.note, found.note) if text),
@@ -306,11 +303,8 @@ def _checked(
     E: np.ndarray,
     weights: np.ndarray | None,
     cluster: np.ndarray | None,
-    direction: str,
     level: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    if direction not in ("over", "under"):
-        raise SettingsError(f"direction={direction!r} is not known: use 'over' or 'under'.")
     if not 0.0 < level < 1.0:
         raise SettingsError(f"level={level!r}: use a number between 0 and 1, such as 0.95.")
     y, P, E = (np.asarray(v, dtype=float) for v in (y, P, E))

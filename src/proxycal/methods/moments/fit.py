@@ -183,7 +183,7 @@ def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
     """Moments first, then who is biased, then matching beside them."""
     sign = settings.sign
     y, w = sign * outcome_of(arrays), arrays.weights
-    found = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, "over", settings.level)
+    found = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, settings.level)
     alpha = found.alpha if math.isfinite(found.alpha) else 0.0
     content = arrays.P @ found.b
     centre = float(np.average(y - content, weights=w)) - alpha * (found.share if alpha else 0.0)

@@ -241,7 +241,7 @@ def _finish(
     z = content.encode(arrays.P, E)
     a = bias.score(y, z, E)
     rule, matched = _grouped_and_matched(arrays, y, z[:, _matched_on(content)], a, validation, asked)
-    moments = fit_moments(y, arrays.P, E, w, arrays.cluster, direction="over", level=settings.level)
+    moments = fit_moments(y, arrays.P, E, w, arrays.cluster, level=settings.level)
     return PaperFit(
         sign=sign,
         level=settings.level,

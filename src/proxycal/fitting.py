@@ -1,0 +1,83 @@
+"""From a table to a `Fit`: the flow of the package as code.
+
+table --Encoder--> arrays --method--> MethodFit --effect--> rows that pages show --> Fit
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from proxycal.effect.calibrate import predict
+from proxycal.methods.registry import METHODS
+from proxycal.result import Fit, FittedRows
+from proxycal.scale.fit import fit_large, opened, pieces_of
+from proxycal.store import versions
+from proxycal.table.answers import describe
+from proxycal.table.encode import Encoder
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from proxycal.engine import Engine
+    from proxycal.methods.registry import MethodFit
+    from proxycal.settings import Settings
+    from proxycal.table.encode import Arrays
+    from proxycal.table.roles import Roles
+
+
+def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
+    """Fit a frame, or pieces of a table; in pieces where it is large, as `ProxyCalibrator.fit` says."""
+    pieces = pieces_of(table, roles, settings)
+    if pieces is not None:
+        large = fit_large(pieces, roles, settings)
+        return _kept(large.frame, large.encoder, large.arrays, large.fit, settings, large.n, large.named)
+    encoder, arrays = Encoder.fit_transform(table, roles, settings.missing)  # type: ignore[arg-type]
+    fitted = METHODS[settings.method].fit(arrays, settings)
+    return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))
+
+
+def fit_files(
+    tables: Sequence[str | os.PathLike[str]],
+    roles: Roles,
+    settings: Settings,
+    jobs: int,
+    engine: Engine,
+    scheduler: str | None,
+) -> Fit:
+    """Fit one table that is spread over files."""
+    with opened(tables, roles, jobs, engine, scheduler) as table:
+        return fit_table(table, roles, settings)
+
+
+def _kept(
+    table: Any,
+    encoder: Encoder,
+    arrays: Arrays,
+    fitted: MethodFit,
+    settings: Settings,
+    n: int,
+    named: pd.DataFrame | None = None,
+) -> Fit:
+    """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels."""
+    allowed = METHODS[settings.method].allows
+    about = describe(table, encoder, arrays, settings.random_state, allowed, named)
+    predicted = predict(fitted, arrays, about.shown)
+    return Fit(
+        estimate=fitted.estimate,
+        estimates=fitted.estimates,
+        share_biased=fitted.share_biased,
+        verdict=fitted.verdict,
+        findings=(*about.findings, *fitted.findings),
+        settings=settings,
+        roles=encoder.roles,
+        n=n,
+        versions=versions(settings.method),
+        encoder=encoder,
+        method_fit=fitted,
+        rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
+        labels=about.labels,
+        training=about.training,
+    )
