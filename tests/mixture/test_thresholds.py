@@ -7,6 +7,7 @@ import pytest
 
 import proxycal
 from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.table.questions import REPORTED_SPIKE
 
 SOURCE = Path(proxycal.__file__).parent
 
@@ -25,4 +26,4 @@ def test_numbers_that_must_stand_in_an_order_do():
     assert THRESHOLDS.separation < THRESHOLDS.apart
     assert THRESHOLDS.agreement_se < THRESHOLDS.disagree_se
     assert THRESHOLDS.proxy_p < THRESHOLDS.moved_p
-    assert THRESHOLDS.modelled_spike < THRESHOLDS.reported_spike
+    assert THRESHOLDS.modelled_spike < REPORTED_SPIKE

@@ -99,10 +99,9 @@ class Thresholds:
     # --- spikes: values of the outcome that many rows share, such as exact zeros ---
 
     # A value held by this share of the rows gets models with a spike. Low: a model that is not needed loses
-    # the comparison, one that is not tried cannot win it.
+    # the comparison, one that is not tried cannot win it. The audit of a table
+    # warns from a higher share on (REPORTED_SPIKE in table/questions), which decides no verdict.
     modelled_spike: float = 0.03
-    # A value held by this share of the rows is told to the user before a fit. Higher: it is a warning.
-    reported_spike: float = 0.05
 
 
 THRESHOLDS = Thresholds()

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+<<<<<<< HEAD
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.table.audited import Trouble
+=======
+>>>>>>> h-mixture
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
 from proxycal.table.scale import varies
@@ -18,6 +21,9 @@ from proxycal.table.wording import columns_named, counted, listed, shown
 if TYPE_CHECKING:
     from proxycal.table.audited import AuditTable
 
+# A value held by this share of the rows is told to the user. Higher than the share from which models with a
+# spike are tried (modelled_spike in mixture/thresholds): this one is a warning and decides no verdict.
+REPORTED_SPIKE = 0.05
 RARE_ROWS = 5
 FEW_CLUSTERS = 30
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
@@ -232,17 +238,13 @@ def copy(table: AuditTable) -> list[Trouble]:
 
 
 def atom(table: AuditTable) -> list[Trouble]:
-    """Outcome values that many rows share (THRESHOLDS.reported_spike)."""
+    """Outcome values that many rows share (REPORTED_SPIKE)."""
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or outcome.missing.all():
         return []
     values, counts = np.unique(outcome.numbers[~outcome.missing], return_counts=True)
     shares = counts / counts.sum()
-    big = [
-        i
-        for i in np.argsort(-counts, kind="stable")
-        if shares[i] >= THRESHOLDS.reported_spike and counts[i] > 1
-    ]
+    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= REPORTED_SPIKE and counts[i] > 1]
     if len(values) == 1:
         return []
     return [
