@@ -51,7 +51,7 @@ def within_reach(
     """The models that could be the best with, or without, a bias on rows of weight `total`, best first.
 
     index : rows of the data that the models were fitted to. Of a kind that cannot lead any more only the
-    best goes on: which one it is changes no verdict.
+    best go on: which they are changes no verdict.
     """
     weights = data.weights[index]
     seen = float(weights.sum())
@@ -66,6 +66,8 @@ def within_reach(
     order = [int(i) for i in np.argsort(expected, kind="stable")]
     claims = [candidate.claims_bias for candidate in candidates]
     first = {claim: next(i for i in order if claims[i] == claim) for claim in (False, True)}
+    # Too many components fit a small sample better than they predict others: its own BIC counts as well.
+    ahead = [best_of([c for c in candidates if c.claims_bias == claim]) for claim in first]
 
     def behind(trailing: int, leading: int) -> float:
         """How far one model is behind another at the least, in BIC of all rows."""
@@ -75,7 +77,8 @@ def within_reach(
     kept = []
     for i in order:
         own, best_other = first[claims[i]], first[not claims[i]]
-        if i == own or (behind(i, own) <= CLOSE and behind(i, best_other) <= THRESHOLDS.too_far_behind):
+        near = behind(i, own) <= CLOSE and behind(i, best_other) <= THRESHOLDS.too_far_behind
+        if i == own or near or any(candidates[i] is leader for leader in ahead):
             kept.append(candidates[i])
     return kept
 

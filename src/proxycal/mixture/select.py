@@ -142,7 +142,7 @@ def choose_features(
 def _least_squares_bic(X: Array, outcomes: Array, weights: Array, total: float) -> Array:
     n = float(weights.sum())
     part = n / total
-    price = 1.0 - part + part * np.log(total)
+    price = 2.0 * (1.0 - part) + part * np.log(total)
     variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
     return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * price
 
@@ -301,12 +301,12 @@ def outlook(model: Model, rows: Rows, total: float) -> float:
 def expected_bic(model: Model, seen: float, total: float) -> float:
     """The BIC to expect on rows of weight `total` of a model that was fitted to a sample of weight `seen`.
 
-    A fit of k parameters makes its own rows look k / 2 likelier than others, in log likelihood; the fit of
-    all rows will do the same there. BIC of the sample would charge log(seen) for a parameter whose worth
-    grows with the rows, and so give up what all rows can pay for.
+    A fit of k parameters makes its own rows look likelier than others by k in log likelihood (Akaike); the
+    fit of all rows will do the same there. BIC of the sample would charge log(seen) for a parameter whose
+    worth grows with the rows, and so give up what all rows can pay for.
     """
     shape, params, k = model.shape, model.params, size_of(model.shape, model.params)
-    return bic(shape, (model.loglik - 0.5 * k) * total / seen + 0.5 * k, params, total)
+    return bic(shape, (model.loglik - k) * total / seen + k, params, total)
 
 
 def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:

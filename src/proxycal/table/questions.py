@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-<<<<<<< HEAD
-from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.table.audited import Trouble
-=======
->>>>>>> h-mixture
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
 from proxycal.table.scale import varies
