@@ -116,7 +116,7 @@ def test_the_keyboard_reaches_the_answer_first(page):
     from selenium.webdriver import ActionChains, Keys
 
     ActionChains(page).send_keys(Keys.TAB).perform()
-    assert page.switch_to.active_element.text == "Skip to the answer"
+    assert page.switch_to.active_element.text == "Skip to the result"
 
 
 def test_the_browser_prints_it_whole(page, model, tmp_path, monkeypatch):
