@@ -43,10 +43,10 @@ def fit_full_data(
     # The kind that leads in the sample goes first, for the other to be measured by.
     if selected.undecided[0] is biases[0]:
         bias = _best(biases, to_all)
-        null = _best(nulls, to_all, bias.bic)
+        null = _best(nulls, to_all, bias.bic + THRESHOLDS.exact_lead)
     else:
         null = _best(nulls, to_all)
-        bias = _best(biases, to_all, null.bic)
+        bias = _best(biases, to_all, null.bic + THRESHOLDS.too_far_behind)
     few = lambda candidate: candidate.frame.chunks(sample)  # noqa: E731
     bias, null, gain = settle(bias, null, few, to_all, selected.floor)
     chunks = chunks_of(bias.frame)
@@ -55,12 +55,12 @@ def fit_full_data(
 
 
 def _best(
-    candidates: Sequence[Candidate], to_all: Callable[..., Candidate], best_other: float = np.inf
+    candidates: Sequence[Candidate], to_all: Callable[..., Candidate], most: float = np.inf
 ) -> Candidate:
-    """The best on all rows; a model that cannot reach the best so far, or best_other, is left early."""
+    """The best on all rows; a model that cannot reach the best so far, or a BIC of `most`, is left."""
     fitted: list[Candidate] = []
     for candidate in candidates:
-        bar = min([best_other + THRESHOLDS.too_far_behind, *(other.bic + BEHIND for other in fitted)])
+        bar = min([most, *(other.bic + BEHIND for other in fitted)])
         fitted.append(to_all(candidate, bar))
     return best_of(fitted)
 

@@ -77,7 +77,8 @@ def within_reach(
     kept = []
     for i in order:
         own, best_other = first[claims[i]], first[not claims[i]]
-        near = behind(i, own) <= CLOSE and behind(i, best_other) <= THRESHOLDS.too_far_behind
+        far = THRESHOLDS.too_far_behind if claims[i] else THRESHOLDS.exact_lead
+        near = behind(i, own) <= CLOSE and behind(i, best_other) <= far
         if i == own or near or any(candidates[i] is leader for leader in ahead):
             kept.append(candidates[i])
     return kept

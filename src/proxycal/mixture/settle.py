@@ -63,7 +63,7 @@ def settle(
     if bias.bic < null.bic:
         shape, params = ungated(bias.model.shape, bias.model.params)
         bare = replace(bias, model=replace(bias.model, shape=shape, params=params))
-        null = best_of([null, maximise(bare, min(null.bic + BEHIND, bias.bic + THRESHOLDS.too_far_behind))])
+        null = best_of([null, maximise(bare, min(null.bic + BEHIND, bias.bic + THRESHOLDS.exact_lead))])
     gain = null.bic - bias.bic
     return (_finer_noise(bias, finer, floor) if gain > 0.0 else bias), null, gain
 

@@ -8,6 +8,7 @@ import pytest
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.moments import estimate as module
 from proxycal.methods.moments.estimate import fit_moments
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.simulation import simulate
 
 
@@ -242,7 +243,7 @@ def test_contradicting_moments_are_reported_not_hidden():
     for seed in range(8):
         y, P, E = _arrays(n=600, d_e=3, alpha=0.0, random_state=seed)
         fit = fit_moments(y + E[:, 0], P, E)
-        assert np.isnan(fit.alpha) or fit.two_valued_p < module.CONTRADICTED
+        assert np.isnan(fit.alpha) or fit.two_valued_p < THRESHOLDS.moments_contradicted_p
         assert fit.note
         notes.append(fit.note)
     assert any("contradict" in note for note in notes)
