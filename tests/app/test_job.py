@@ -123,10 +123,6 @@ def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
     assert other.folder.exists()
 
 
-def test_a_private_folder_is_private(workspaces):
-    assert workspaces.open().folder.stat().st_mode & 0o077 == 0
-
-
 def test_a_job_does_not_outlive_a_program_that_was_killed(tmp_path):
     # As after kill -9 of the program: nobody is left to stop the job, only its input ends.
     command = [sys.executable, "-P", "-m", "proxycal.app.worker", str(tmp_path)]
