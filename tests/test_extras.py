@@ -10,7 +10,8 @@ from proxycal.errors import UnavailableError
 
 
 def test_a_package_is_found_without_loading_it():
-    code = "import sys; from proxycal.extras import is_installed; print(is_installed('pandas'), 'pandas' in sys.modules)"
+    code = "import sys; from proxycal.extras import is_installed as is_there; "
+    code += "print(is_there('pandas'), 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
     assert not extras.is_installed("a_package_that_nobody_has")

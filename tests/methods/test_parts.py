@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-import numpy as np
+from types import SimpleNamespace
 
-from proxycal.methods.parts import hold_out
+import numpy as np
+import pytest
+
+from proxycal.effect.match import match_effect, match_new
+from proxycal.errors import TableError
+from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
 
 
 def test_hold_out_is_a_ninth_and_splits_the_rows():
@@ -21,3 +26,23 @@ def test_hold_out_keeps_clusters_together():
     giant = np.array([0] * 90 + [1] * 10)
     assert set(giant[hold_out(100, 1 / 9, seed=0, cluster=giant)[1]]) == {1}
     assert len(hold_out(100, 1 / 9, seed=0, cluster=np.zeros(100, dtype=int))[1]) == 11
+
+
+def test_the_rows_that_others_are_matched_to_come_back():
+    rng = np.random.default_rng(0)
+    y, z, biased = rng.normal(size=80), rng.normal(size=(80, 2)), np.arange(80) < 30
+    controls = match_effect(y, z, biased, k=3).controls
+    tensors = controls_tensors(controls)
+    assert all(type(value) is np.ndarray and value.flags.c_contiguous for value in tensors.values())
+    again = controls_from(tensors, k=3)
+    new = rng.normal(size=(10, 2))
+    one, other = (match_new(kept, y[:10], new, biased[:10]) for kept in (controls, again))
+    np.testing.assert_array_equal(one.tau, other.tau)
+    np.testing.assert_array_equal(one.neighbours, other.neighbours)
+
+
+def test_a_table_without_its_outcome_is_refused():
+    y = np.zeros(3)
+    assert outcome_of(SimpleNamespace(y=y)) is y
+    with pytest.raises(TableError, match="outcome column is needed"):
+        outcome_of(SimpleNamespace(y=None))

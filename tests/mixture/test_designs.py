@@ -77,3 +77,39 @@ def test_a_slice_of_pieces_is_a_list_of_them():
     chunks = frame.chunks(data)
     assert len(chunks[0:1]) == len(chunks) == 1
     assert chunks[0].X.shape[0] == 400
+
+
+def test_spaced_rows_are_even_and_all_of_a_small_table():
+    np.testing.assert_array_equal(designs.spaced(5, 10), np.arange(5))
+    np.testing.assert_array_equal(designs.spaced(100, 10), np.arange(0, 100, 10))
+
+
+def test_pieces_hold_every_row_once_in_order(monkeypatch):
+    monkeypatch.setattr(designs, "CHUNK", 7)
+    made = designs.pieces(23)
+    assert [len(piece) for piece in made] == [7, 7, 7, 2]
+    np.testing.assert_array_equal(np.concatenate(made), np.arange(23))
+    assert designs.pieces(0) == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_pieces_have_the_features_of_the_whole(monkeypatch, kept):
+    data = data_of(draw_world("gaussian", 90, 2.0, seed=2))
+    frame = candidate_frames(data, "constant")["splines of P and E"]
+    monkeypatch.setattr(designs, "CHUNK", 40)
+    monkeypatch.setattr(designs, "KEEP_ROWS", 1000 if kept else 10)
+    whole, chunks = frame.rows(data), frame.chunks(data)
+    assert len(chunks) == 3
+    for name in ("y", "X", "G", "D"):
+        joined = np.concatenate([getattr(piece, name) for piece in chunks])
+        # The same columns: products over fewer rows may round otherwise.
+        np.testing.assert_allclose(joined, getattr(whole, name), rtol=1e-10, atol=1e-12)
+
+
+def test_the_shift_has_a_column_per_level_or_per_gate_column():
+    data = data_of(draw_world("alpha by level", 60, 1.0, seed=0))
+    by_level = candidate_frames(data, "by:level")["linear"].rows(data)
+    np.testing.assert_array_equal(by_level.D.argmax(axis=1), data.levels["level"])
+    np.testing.assert_array_equal(by_level.D.sum(axis=1), 1.0)
+    linear = candidate_frames(data, "linear")["linear"].rows(data)
+    np.testing.assert_array_equal(linear.D, linear.G)

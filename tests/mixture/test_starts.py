@@ -10,8 +10,11 @@ from proxycal.mixture.select import FLOOR
 from proxycal.mixture.starts import (
     atoms,
     begin,
+    guess_from_environment,
     guesses_from_atoms,
     guesses_of_bias,
+    has_spike,
+    residual_of,
     split_components,
 )
 from proxycal.testing.worlds import draw_world
@@ -91,3 +94,29 @@ def test_two_atoms_that_rounding_made_of_one_are_no_pair():
     assert guesses_from_atoms(rows) == []
     apart = Rows(np.where(y > 1.0, 2.0, y), rows.X, rows.G, rows.D, rows.weights, None)
     assert len(guesses_from_atoms(apart)) == 1
+
+
+def test_a_spike_is_an_atom_or_a_spot_that_noise_has_smeared():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=600)
+    ones = np.ones(600)
+    assert not has_spike(y, ones)
+    assert has_spike(np.where(np.arange(600) < 30, 0.0, y), ones)
+    assert has_spike(np.where(np.arange(600) < 54, 0.01 * y, y), ones)
+
+
+def test_the_residual_is_that_of_weighted_least_squares(gaussian):
+    _, rows, _ = gaussian
+    w = np.random.default_rng(0).uniform(0.5, 2.0, 400)
+    root = np.sqrt(w)[:, None]
+    slopes = np.linalg.lstsq(root * rows.X, root[:, 0] * rows.y, rcond=None)[0]
+    np.testing.assert_allclose(residual_of(rows.X, rows.y, w), rows.y - rows.X @ slopes, atol=1e-10)
+    both = residual_of(rows.X, np.vstack([rows.y, -rows.y]), w)
+    np.testing.assert_allclose(both[0], -both[1], atol=1e-12)
+
+
+def test_the_environment_helps_to_guess_who_is_biased(gaussian):
+    world, rows, proxies = gaussian
+    guess = guess_from_environment(rows, proxies)
+    assert ((guess > 0.0) & (guess < 1.0)).all()
+    assert guess[world.a == 1].mean() > guess[world.a == 0].mean() + 0.3
