@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from proxycal.effect.calibrate import BLOCK
@@ -21,7 +23,7 @@ def test_every_row_is_in_one_part_in_order(rows, part_rows):
     own = [part for part in parts if part.table == 0]
     assert own[0].start == 0
     assert own[-1].stop == rows
-    assert all(one.stop == two.start for one, two in zip(own, own[1:], strict=False))
+    assert all(one.stop == two.start for one, two in itertools.pairwise(own))
     assert sum(part.rows for part in parts) == rows + 5
     assert all(part.rows % BLOCK == 0 for part in own[:-1])
     assert len({part.name for part in parts}) == len(parts)
