@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from proxycal.cli import main
 
 
@@ -16,3 +18,13 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["app"]) == 2
     assert "pip install 'proxycal[app]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "served"), [([], (8000, True)), (["--port", "0", "--no-open"], (0, False))]
+)
+def test_the_page_is_served_as_asked(options, served, monkeypatch):
+    asked = []
+    monkeypatch.setattr("proxycal.app.serve.serve", lambda *how: asked.append(how))
+    assert main(["app", *options]) == 0
+    assert asked == [served]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proxycal.errors import SettingsError
 from proxycal.studies.tedvae import TedvaeConfig, fit_tedvae
 
 
@@ -16,3 +17,9 @@ def test_tedvae_finds_the_effect_of_a_treatment_it_is_told():
     assert fit_tedvae([x], [t], y, [rows[:450]], [rows[450:]], long, seed=0)[0].alpha == pytest.approx(
         3.0, rel=0.1
     )
+
+
+@pytest.mark.parametrize("wrong", [{"d_latent": 0}, {"aux_t": -0.1}, {"aux_y": -1.0}])
+def test_a_setting_that_cannot_be_is_refused(wrong):
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        TedvaeConfig(**wrong)
