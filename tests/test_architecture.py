@@ -236,6 +236,10 @@ def private_names(path: Path) -> list[str]:
                 dotted = f"{node.module}.{alias.name}"
                 modules |= {alias.asname or alias.name: dotted} if is_module(dotted) else {}
                 touched += [dotted] if is_private(alias.name) else []
+        elif isinstance(node, ast.Import):
+            modules |= {
+                alias.asname: alias.name for alias in node.names if alias.asname and is_module(alias.name)
+            }
         elif isinstance(node, ast.Constant) and re.fullmatch(r"proxycal(\.\w+)+", str(node.value)):
             # As monkeypatch names what it replaces.
             touched += [str(node.value)] if any(map(is_private, str(node.value).split("."))) else []

@@ -31,10 +31,13 @@ def test_hold_out_keeps_clusters_together():
 def test_the_rows_that_others_are_matched_to_come_back():
     rng = np.random.default_rng(0)
     y, z, biased = rng.normal(size=80), rng.normal(size=(80, 2)), np.arange(80) < 30
-    controls = match_effect(y, z, biased, k=3).controls
+    # Weights, so that the weight of a point is not the number of its rows.
+    controls = match_effect(y, z, biased, k=3, weights=rng.uniform(1.0, 3.0, 80)).controls
     tensors = controls_tensors(controls)
     assert all(type(value) is np.ndarray and value.flags.c_contiguous for value in tensors.values())
     again = controls_from(tensors, k=3)
+    for name in ("z", "mean_y", "weight", "rows", "position", "slope"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(controls, name))
     new = rng.normal(size=(10, 2))
     one, other = (match_new(kept, y[:10], new, biased[:10]) for kept in (controls, again))
     np.testing.assert_array_equal(one.tau, other.tau)
