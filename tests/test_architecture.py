@@ -14,7 +14,8 @@ import pytest
 import proxycal
 
 PACKAGE = Path(proxycal.__file__).parent
-GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+TESTS = Path(__file__).parent
+GUIDE = TESTS.parent / "CONTRIBUTING.md"
 DOORS = {"cli", "app"}
 WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
@@ -32,6 +33,34 @@ FRAME_ROOMS = {
     "fitting",
 } | DOORS
 TORCH_HOMES = ("methods/paper/", "studies/tedvae.py")
+# Modules whose tests stand in a file of another name, and why they have none of their own.
+TESTED_ELSEWHERE = {
+    # Records and steps of one search, which means something as a whole only.
+    "mixture/candidates.py": "mixture/test_compare.py",
+    "mixture/refits.py": "mixture/test_compare.py",
+    "mixture/settle.py": "mixture/test_full_data.py",
+    # A fit and what is said of it, asked of real fits.
+    "methods/exact/findings.py": "methods/exact/test_evidence.py",
+    "methods/exact/record.py": "methods/exact/test_answers.py",
+    "methods/exact/in_pieces.py": "scale/test_fit.py",
+    "methods/paper/findings.py": "methods/paper/test_fit.py",
+    "methods/paper/settings.py": "methods/paper/test_fit.py",
+    "methods/paper/content_config.py": "methods/paper/networks/test_config.py",
+    "methods/paper/score_config.py": "methods/paper/networks/test_config.py",
+    "methods/paper/content_vae.py": "methods/paper/test_content.py",
+    # Pages and answers, end to end.
+    "app/answer.py": "app/test_job.py",
+    "studies/nhanes_figures.py": "studies/test_nhanes.py",
+    "studies/nhanes_page.py": "studies/test_nhanes.py",
+}
+# Tests that still touch private names; the list may only get shorter.
+PRIVATE_STILL = {
+    "methods/exact/test_evidence.py",
+    "methods/paper/test_fit.py",
+    "methods/paper/networks/test_nets.py",
+    "methods/paper/test_groups.py",
+    "methods/paper/test_in_pieces.py",
+}
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 
 
@@ -175,6 +204,83 @@ def test_files_and_functions_stay_short():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno
                 assert lines <= 75, f"{name}:{node.lineno} {node.name} has {lines} lines"
+
+
+def own_test(name: str) -> Path | None:
+    """The test file of a module's name in the mirrored folder, or that of the folder that it stands in."""
+    module = Path(name)
+    folder = [module.parent] if len(module.parts) > 2 else []
+    mirrored = (TESTS / path.parent / f"test_{path.stem}.py" for path in (module, *folder))
+    return next((path for path in mirrored if path.exists()), None)
+
+
+def test_every_module_has_a_test_file_of_its_name():
+    modules = [name for name in sources() if Path(name).stem not in ("__init__", "__main__")]
+    without = {name for name in modules if own_test(name) is None}
+    missing = sorted(without - TESTED_ELSEWHERE.keys())
+    assert not missing, f"no test file of their name: {missing}; write tests/x/test_y.py for x/y.py"
+    settled = sorted(TESTED_ELSEWHERE.keys() - without)
+    assert not settled, f"have a test file of their own, or are gone: take {settled} off the list"
+    for name, other in TESTED_ELSEWHERE.items():
+        assert (TESTS / other).exists(), f"{name} is said to be tested in {other}"
+
+
+def private_names(path: Path) -> list[str]:
+    """Names of the package that begin with one underscore and that a test file touches."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    modules: dict[str, str] = {}
+    touched: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "proxycal":
+            for alias in node.names:
+                dotted = f"{node.module}.{alias.name}"
+                modules |= {alias.asname or alias.name: dotted} if is_module(dotted) else {}
+                touched += [dotted] if is_private(alias.name) else []
+        elif isinstance(node, ast.Import):
+            modules |= {
+                alias.asname: alias.name for alias in node.names if alias.asname and is_module(alias.name)
+            }
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"proxycal(\.\w+)+", str(node.value)):
+            # As monkeypatch names what it replaces.
+            touched += [str(node.value)] if any(map(is_private, str(node.value).split("."))) else []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_private(node.attr):
+            touched += [f"{modules[node.value.id]}.{node.attr}"] if node.value.id in modules else []
+        elif isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            held, name = node.args[0], node.args[1].value
+            if isinstance(held, ast.Name) and held.id in modules and is_private(str(name)):
+                touched.append(f"{modules[held.id]}.{name}")
+    return touched
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def is_module(dotted: str) -> bool:
+    path = PACKAGE.parent / Path(*dotted.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_the_search_for_private_names_sees_them(tmp_path):
+    path = tmp_path / "test_x.py"
+    path.write_text(
+        "from proxycal.app import server as page\n"
+        "from proxycal.files import _read_csv, write_text\n"
+        "page._need\n"
+        "write_text.__doc__\n"
+        "monkeypatch.setattr('proxycal.app.server._need', 1)\n"
+        "monkeypatch.setattr(page, '_need', 1)\n"
+    )
+    assert [name.rpartition(".")[2] for name in private_names(path)] == ["_read_csv", *["_need"] * 3]
+
+
+def test_no_test_touches_a_private_name():
+    found = {path.relative_to(TESTS).as_posix(): private_names(path) for path in TESTS.rglob("*.py")}
+    touched = {name: names for name, names in found.items() if names and name not in PRIVATE_STILL}
+    assert not touched, "drop the underscore of what deserves a test, or test what calls it"
+    settled = sorted(name for name in PRIVATE_STILL if not found.get(name))
+    assert not settled, f"touch no private name any more: take {settled} off the list"
 
 
 def test_nothing_is_pickled_and_no_global_seed_is_set():

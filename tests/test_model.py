@@ -22,14 +22,13 @@ from proxycal.errors import (
     ProxycalWarning,
     RolesError,
     SettingsError,
-    StoreError,
     TableError,
 )
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.registry import register
 from proxycal.model import NotFittedError, ProxyCalibrator, load
 from proxycal.settings import Settings
-from proxycal.store import RUN_FILES, folder
+from proxycal.store import RUN_FILES
 from proxycal.table.roles import Roles
 from toy_method import TOY
 
@@ -325,30 +324,6 @@ def test_the_report_record_survives_saving(tmp_path):
     for one, other in zip(first.rows.environment, second.rows.environment, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
     np.testing.assert_array_equal(first.rows.environment[0].values, table()["e"])
-
-
-def test_large_tables_are_shown_by_a_sample(monkeypatch):
-    monkeypatch.setattr("proxycal.table.answers.ROWS_SHOWN", 25)
-    fit = found().result_
-    assert (len(fit.rows.y_obs), len(fit.rows.predicted.y_cal), fit.n) == (25, 25, 60)
-    assert set(fit.rows.y_obs) <= set(table()["y"])
-
-
-def test_a_run_whose_parts_do_not_fit_is_refused(tmp_path):
-    model = found()
-    model.save(tmp_path / "run")
-    run = folder.load_run(tmp_path / "run")
-    broken = [
-        replace(run, results={key: value for key, value in run.results.items() if key != "fit"}),
-        replace(run, tensors={}),
-        replace(run, config='method = "toy"\nlevel = 7\n'),
-        replace(run, rows=run.rows.drop(columns="mu")),
-        replace(run, roles={"outcome": "y"}),
-    ]
-    for one in broken:
-        folder.save_run(tmp_path / "broken", one)
-        with pytest.raises(StoreError, match=r"broken' is inconsistent .*restore it"):
-            load(tmp_path / "broken")
 
 
 def test_report_and_plot_read_the_record(tmp_path):

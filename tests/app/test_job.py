@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 import warnings
 
@@ -124,24 +122,6 @@ def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
     workspace.keep(other)
     assert not job.folder.exists()
     assert other.folder.exists()
-
-
-def test_a_private_folder_is_private(workspaces):
-    assert workspaces.open().folder.stat().st_mode & 0o077 == 0
-
-
-def test_a_job_does_not_outlive_a_program_that_was_killed(tmp_path):
-    # As after kill -9 of the program: nobody is left to stop the job, only its input ends.
-    command = [sys.executable, "-P", "-m", "proxycal.app.worker", str(tmp_path)]
-    os.mkfifo(tmp_path / "request.json")  # it waits here until it is ended
-    with (tmp_path / "log").open("wb") as log:
-        worker = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-        )
-    assert worker.poll() is None
-    worker.stdin.close()
-    assert worker.wait(60) != 0
-    worker.stdout.close()
 
 
 def test_a_job_that_dies_says_what_may_be_wrong(workspaces, sim):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from proxycal.app.server import _in_thread
+from proxycal.app.server import in_thread
 from proxycal.errors import ProxycalError, StoreError
 
 
@@ -13,10 +13,10 @@ def test_what_is_known_to_go_wrong_keeps_its_words():
         raise StoreError("say it so")
 
     with pytest.raises(StoreError, match=r"^say it so$"):
-        asyncio.run(_in_thread(refuse))
+        asyncio.run(in_thread(refuse))
 
 
 def test_what_nobody_expected_is_a_message_too():
     with pytest.raises(ProxycalError, match=r"ZeroDivisionError.*bug in proxycal"):
-        asyncio.run(_in_thread(lambda: 1 / 0))
-    assert asyncio.run(_in_thread(divmod, 7, 2)) == (3, 1)
+        asyncio.run(in_thread(lambda: 1 / 0))
+    assert asyncio.run(in_thread(divmod, 7, 2)) == (3, 1)

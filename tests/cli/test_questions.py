@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 import proxycal
 from proxycal.cli import main
-from proxycal.questions.answers import answers_from_dict, answers_to_dict
 
 ROLES = ["--outcome", "y", "--proxies", "p_1,p_2", "--environment", "e_1,e_2"]
 
@@ -66,15 +64,6 @@ def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     # A new fit in the same place answers for itself.
     assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
     assert proxycal.load(run).result_.questions == {}
-
-
-def test_answers_come_back_from_a_run_folder_as_they_were(place):
-    model = proxycal.load(place / "run")
-    asked = model.refute("drop-proxy", 2)
-    again = answers_from_dict(json.loads(json.dumps(answers_to_dict({"drop-proxy": asked}))))["drop-proxy"]
-    pd.testing.assert_frame_equal(again.table, asked.table, check_column_type=False, check_dtype=False)
-    assert str(again) == str(asked)
-    assert (again.value, again.ok) == (pytest.approx(asked.value, nan_ok=True), asked.ok)
 
 
 def test_answers_of_another_fit_are_refused(place, tmp_path):

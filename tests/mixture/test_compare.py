@@ -1,6 +1,6 @@
 """The exact estimator on arrays: known truth, and all that must not matter."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from proxycal.mixture import compare as exact
 from proxycal.mixture import designs
 from proxycal.mixture.compare import fit_exact
-from proxycal.mixture.designs import Data, candidate_frames, canonical_order
+from proxycal.mixture.designs import Data, candidate_frames
 from proxycal.mixture.inference import orient
 from proxycal.mixture.laws import Rows, Shape, content_mean, posterior
 from proxycal.mixture.refits import refit_shifts
@@ -290,42 +290,6 @@ def test_swapped_labels_of_a_size_by_level_fit_alike_when_turned_back():
 # --- pieces -------------------------------------------------------------------------------------------------
 
 
-def test_canonical_order_depends_on_the_values_only(zeros):
-    data = data_of(zeros)
-    assert len(np.unique(data.y)) < len(data.y)
-    order = np.random.default_rng(5).permutation(len(data.y))
-    shuffled = data.take(order)
-    one, other = data.take(canonical_order(data)), shuffled.take(canonical_order(shuffled))
-    for name in ("y", "P", "E", "weights"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-def test_frames_offer_each_way_once():
-    world = draw_world("gaussian", 200, 0.0, seed=0)
-    data = data_of(world)
-    names = ["linear", "splines of P", "splines of E", "splines of P and E"]
-    assert list(candidate_frames(data, "constant")) == names
-    stiff = replace(data, curved=np.zeros(10, bool))
-    assert list(candidate_frames(stiff, "constant")) == ["linear"]
-    frame = candidate_frames(data, "constant")["linear"]
-    rows = frame.rows(data)
-    assert rows.y.mean() == pytest.approx(0.0, abs=1e-12)
-    assert rows.y.std() == pytest.approx(1.0, rel=1e-12)
-
-
-def test_a_validated_row_puts_the_truth_in_the_outcome_and_the_rest_in_the_gap():
-    world = draw_world("gaussian", 100, 3.0, seed=0)
-    truth = np.where(np.arange(100) < 30, world.y_true, np.nan)
-    data = data_of(world, truth)
-    frame = candidate_frames(data, "constant")["linear"]
-    rows = frame.rows(data)
-    known = np.arange(100) < 30
-    np.testing.assert_allclose(rows.y[known] * frame.scale + frame.centre, world.y_true[known], atol=1e-12)
-    np.testing.assert_allclose(rows.gap[known] * frame.scale, (world.alpha * world.a)[known], atol=1e-12)
-    np.testing.assert_allclose(rows.y[~known] * frame.scale + frame.centre, world.y[~known], atol=1e-12)
-    assert np.isnan(rows.gap[~known]).all()
-
-
 def test_content_mean_weighs_the_components(draw_rows, draw_params):
     shape = Shape(3, "own", "content")
     rows = draw_rows(n=20)
@@ -334,20 +298,6 @@ def test_content_mean_weighs_the_components(draw_rows, draw_params):
     weights = np.exp(rows.X @ params.omega[0].T)
     weights /= weights.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(made, (weights * (rows.X @ params.beta[0].T)).sum(axis=1), atol=1e-12)
-
-
-def test_taking_rows_takes_all_of_them():
-    world = draw_world("alpha by level", 50, 1.0, seed=0)
-    data = replace(data_of(world, world.y_true), cluster=np.arange(50))
-    part = data.take(np.array([3, 1]))
-    for field in fields(Data):
-        value, kept = getattr(data, field.name), getattr(part, field.name)
-        if field.name == "levels":
-            np.testing.assert_array_equal(kept["level"], value["level"][[3, 1]])
-        elif field.name == "curved":
-            np.testing.assert_array_equal(kept, value)
-        else:
-            np.testing.assert_array_equal(kept, value[[3, 1]])
 
 
 def test_refits_with_weights_of_one_change_nothing_and_those_of_rows_are_repeats(world, found):

@@ -57,14 +57,6 @@ def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     assert anew.gain == pytest.approx(kept.gain, rel=1e-6)
 
 
-def test_a_slice_of_pieces_is_a_list_of_them():
-    data = data_of(draw_world("gaussian", 400, 3.0, seed=1))
-    frame = designs.candidate_frames(data, "constant")["linear"]
-    chunks = frame.chunks(data)
-    assert len(chunks[0:1]) == len(chunks) == 1
-    assert chunks[0].X.shape[0] == 400
-
-
 def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_had_it():
     data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
     part = data.take(np.arange(0, 1200, 2))

@@ -361,7 +361,7 @@ def test_all_cores_are_used_where_that_pays(small, workers, run, tmp_path, monke
     monkeypatch.setattr(module, "SMALL", small)
     monkeypatch.setattr(module.joblib, "cpu_count", lambda: 7)
     asked = []
-    monkeypatch.setattr(module, "_into_folder", lambda todo, folder, how: asked.append(how.jobs) or 1 / 0)
+    monkeypatch.setattr(module, "cluster", lambda jobs, *where: asked.append(jobs) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         calibrate_files(run, [tmp_path / "a.parquet"], tmp_path / "out", jobs=None)
     assert asked == [workers]

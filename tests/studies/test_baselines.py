@@ -9,7 +9,7 @@ from proxycal.datasets import load_jobs
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.studies.baselines import environment_only, oracle, proxy_only, regress, tedvae
 from proxycal.studies.protocol import Truth, judge, make_folds, truth_of
-from proxycal.studies.tedvae import TedvaeSettings, fit_tedvae
+from proxycal.studies.tedvae import TedvaeSettings
 from proxycal.testing.simulation import inject_bias, simulate
 
 TINY = TedvaeSettings(PaperSettings(width=8, epochs=3, min_steps=15), d_latent=2)
@@ -57,19 +57,6 @@ def test_the_oracle_is_near_the_truth_and_needs_the_true_a(sim):
     assert sizes == pytest.approx([10.0] * 3, abs=0.3)
     swapped = Truth(truth.y_true, 1.0 - truth.a, truth.z, 10.0)
     assert oracle(folds[:1], swapped)[0].alpha == pytest.approx(-10.0, abs=0.5)
-
-
-def test_tedvae_finds_the_effect_of_a_treatment_it_is_told():
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(500, 3))
-    t = (rng.random(500) < 0.5).astype(float)
-    y = x[:, 0] + 3.0 * t + 0.2 * rng.normal(size=500)
-    rows = np.arange(500)
-    network = PaperSettings(width=32, epochs=20, min_steps=120, learning_rate=5e-3)
-    long = TedvaeSettings(network, d_latent=2)
-    assert fit_tedvae([x], [t], y, [rows[:450]], [rows[450:]], long, seed=0)[0].alpha == pytest.approx(
-        3.0, rel=0.1
-    )
 
 
 def test_tedvae_attenuates_the_bias_where_its_treatment_is_the_trials_own():

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from proxycal.cli import main
 from proxycal.datasets import load_nhanes
 from proxycal.studies import nhanes
-from proxycal.studies.nhanes_tables import anatomy, paired, spread, tally
 from proxycal.studies.sweep import Done, How
 
 SMALL = 14
@@ -73,29 +70,6 @@ def test_groups_share_out_everybody_once():
     assert (among["Female"] != among["Male"]).all()
 
 
-def test_pairs_go_by_draw_and_spread_says_sd():
-    rows = [
-        {"method": method, "metric": "rmse", "group": "all", "seed": seed, "value": size}
-        for method, sizes in (("a", (1.0, 2.0)), ("b", (3.0, 1.0)))
-        for seed, size in enumerate(sizes)
-    ]
-    difference = paired(pd.DataFrame(rows[::-1]), "a", "b")
-    assert difference.sort_index().tolist() == [-2.0, 1.0]
-    assert spread(difference) == "-0.50±2.12"
-    assert tally(pd.Series([-1.0, 0.0, 0.0, 2.0])) == (1, 2, 1)
-    assert spread(difference.iloc[:1]) in ("1.00", "-2.00")
-    assert spread(difference.iloc[:0]) == "-"
-
-
-def test_the_anatomy_of_the_error_is_that_of_the_table():
-    table = load_nhanes("height").table
-    gap = table["height_selfreport_cm"] - table["height_cm"]
-    column = anatomy("height")
-    assert column[0] == str(len(gap))
-    assert float(column[1]) == pytest.approx(gap.mean(), abs=0.005)
-    assert float(column[-1]) < float(column[2])
-
-
 def test_a_failed_cell_is_one_row_with_its_error():
     frame = nhanes.long_form([Done("a", {"outcome": "weight"}, [], "ValueError: no", 0.1)])
     assert frame["error"].tolist() == ["ValueError: no"]
@@ -118,12 +92,3 @@ def test_a_quick_study_writes_page_tables_and_figures(rows, tmp_path, monkeypatc
     assert {f"tables/nhanes-{name}.{end}" for name in ("rmse", "means") for end in ("csv", "md")} <= made
     again = nhanes.perform(True, tmp_path, How(resume=True))
     assert again == page
-
-
-def test_options_of_other_studies_are_refused(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["experiment", "nhanes", "--stand-in", "--out", "x"]) == 2
-    assert "apply to nhanes" in capsys.readouterr().err
-    assert main(["experiment", "nhanes", "--quick"]) == 2
-    assert "--out" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from proxycal.studies.assumptions import assumptions
 from proxycal.studies.tables import (
     closeness,
     semisynthetic_tables,
@@ -93,10 +92,3 @@ def test_the_three_forms_hold_the_same_cells(synthetic):
     assert r"500 & 1 & 10 & 1.50$\pm$0.71 (1.20$\pm$0.23)" in latex
     assert r"\cmidrule(lr){4-4}\cmidrule(lr){5-5}" in latex
     assert latex.count(r"\midrule") == 2
-
-
-def test_every_assumption_of_the_paper_stands_with_a_check():
-    grid = assumptions()
-    assert [row[0][:4] for row in grid.rows] == [f"(A{k})" for k in range(1, 7)]
-    assert all(len(row) == len(grid.columns) and row[-1] for row in grid.rows)
-    assert r"$\alpha$ $\ge$ 0" in to_latex(grid)

@@ -114,8 +114,8 @@ def _first_step(page: Page) -> None:
     async def opening(path: Path, name: str | None) -> Opened:
         page.tables += 1
         if name is None:
-            return await _in_thread(open_example, page.tables, path)
-        return await _in_thread(open_upload, page.tables, path, name)
+            return await in_thread(open_example, page.tables, path)
+        return await in_thread(open_upload, page.tables, path, name)
 
     @reactive.effect
     async def _greet() -> None:
@@ -170,7 +170,7 @@ def _audit_step(page: Page) -> None:
 
     @reactive.extended_task
     async def auditing(frame: Any, roles: Roles) -> list[Finding]:
-        return await _in_thread(proxycal.audit, frame, roles)
+        return await in_thread(proxycal.audit, frame, roles)
 
     @reactive.effect
     def _ask() -> None:
@@ -347,7 +347,7 @@ def _always(page: Page, *outputs: Any) -> None:
         page.session.output(suspend_when_hidden=False)(output)
 
 
-async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
+async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
     """Do something long beside the event loop; what goes wrong there is a message, never the page's end."""
     try:
         with speaking("app"):  # a thread has the context of its caller

@@ -25,8 +25,8 @@ class Thresholds:
     # A model this far (in BIC) behind does not catch up any more: its comparison is decided although it has
     # not converged.
     too_far_behind: float = 15.0
-    # The lead of a bias over the best model without one is exact up to here (in BIC); a model without one that
-    # is further behind is not maximised, since nothing depends on how much further.
+    # The lead of a bias over the best model without one is exact up to here (in BIC); a model without one
+    # that is further behind is not maximised, since nothing depends on how much further.
     exact_lead: float = 1000.0
     # Log likelihood left to gain, by a quadratic, below which a fit is at its maximum.
     decrement: float = 1e-2

@@ -13,12 +13,10 @@ import pytest
 from scipy.stats import norm
 
 from proxycal import ProxyCalibrator, load
-from proxycal.effect.likely import match_likely
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.methods.exact.fit import exact_estimate
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.mixture.answers import answer_rows
-from proxycal.mixture.designs import Data
 from proxycal.result import plain
 from proxycal.table.encode import Encoder
 from proxycal.testing.worlds import World, draw_world
@@ -267,25 +265,6 @@ def test_the_content_index_follows_the_outcome(small):
     shape = spec.shape
     assert z.shape == (300, {"shared": 1, "own": shape.J, "atom": shape.J - 1}[shape.means])
     assert np.corrcoef(z[:, 0], world.y_true)[0, 1] > 0.8
-
-
-@pytest.mark.parametrize("n_biased", [1, 49])
-def test_a_group_of_one_is_no_group_to_match(n_biased):
-    rng = np.random.default_rng(0)
-    data = Data(
-        rng.normal(size=50), rng.normal(size=(50, 2)), rng.normal(size=(50, 2)), np.ones(50), np.ones(4, bool)
-    )
-    p_biased = np.where(np.arange(50) < n_biased, 0.9, 0.1)
-    assert match_likely(data.y, rng.normal(size=(50, 1)), p_biased, data.weights, None, 0.95)[0] is None
-
-
-def test_nobody_or_everybody_leaves_nothing_to_match():
-    rng = np.random.default_rng(0)
-    data = Data(
-        rng.normal(size=50), rng.normal(size=(50, 2)), rng.normal(size=(50, 2)), np.ones(50), np.ones(4, bool)
-    )
-    for p_biased in (np.full(50, 0.2), np.full(50, 0.8)):
-        assert match_likely(data.y, rng.normal(size=(50, 1)), p_biased, data.weights, None, 0.95)[0] is None
 
 
 def test_a_mean_against_the_stated_direction_is_no_negative_alpha():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.methods.moments import estimate as module
-from proxycal.methods.moments.estimate import fit_moments
+from proxycal.methods.moments.estimate import Sample, curvature, fit_moments, influence, size_of
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.simulation import simulate
 
@@ -38,7 +37,7 @@ def test_formula_is_exact_on_a_population_that_can_be_written_down(c, alpha):
     h = np.array([c + alpha * pi[int(v)] for v in e])
     u, h = u - w @ u, h - w @ h
     nothing = np.zeros((len(u), 1))
-    size = module._size(module._Sample(u, h, nothing, nothing, nothing, w, None))
+    size = size_of(Sample(u, h, nothing, nothing, nothing, w, None))
     assert np.sqrt(size.alpha2) == pytest.approx(alpha, rel=1e-10)
     assert size.sigma2 == pytest.approx(sigma2, rel=1e-9)
 
@@ -67,7 +66,7 @@ def _moved(sample, row=None, proxy=None, step=0.0):
     w = sample.w + (0.0 if row is None else step * (np.arange(len(sample.w)) == row))
     u = sample.u - (0.0 if proxy is None else step * sample.P[:, proxy])
     centred = (v - w @ v / w.sum() for v in (u, sample.h))
-    return module._Sample(*centred, sample.Q, sample.P, sample.psi_b, w, None)
+    return Sample(*centred, sample.Q, sample.P, sample.psi_b, w, None)
 
 
 def test_influences_are_the_derivatives_of_what_they_belong_to():
@@ -78,23 +77,23 @@ def test_influences_are_the_derivatives_of_what_they_belong_to():
     Q, P = (v - w @ v / w.sum() for v in (E, P))
     # psi_b picks out the derivative by each b in the first two rows.
     psi_b = np.eye(n, 2)
-    with_b = _moved(module._Sample(u, E[:, 0] + 0.3 * E[:, 1], Q, P, psi_b, w, None))
-    without = _moved(module._Sample(u, with_b.h, Q, P, 0 * psi_b, w, None))
+    with_b = _moved(Sample(u, E[:, 0] + 0.3 * E[:, 1], Q, P, psi_b, w, None))
+    without = _moved(Sample(u, with_b.h, Q, P, 0 * psi_b, w, None))
 
     def slope_of(what, **moved):
         ends = (what(_moved(without, step=s, **moved)) for s in (step, -step))
         return (next(ends) - next(ends)) / (2 * step)
 
-    size = module._size(without)
-    for what, influence in (
-        (lambda s: module._size(s).alpha2, lambda s: module._influence(s, size)),
-        (lambda s: module._curvature(s, module._size(s))[0], lambda s: module._curvature(s, size)[1]),
+    size = size_of(without)
+    for what, influence_on in (
+        (lambda s: size_of(s).alpha2, lambda s: influence(s, size)),
+        (lambda s: curvature(s, size_of(s))[0], lambda s: curvature(s, size)[1]),
     ):
-        plain = influence(without)
+        plain = influence_on(without)
         for row in (0, 7, 40):
             np.testing.assert_allclose(plain[row], slope_of(what, row=row), rtol=1e-5, atol=1e-7)
         for proxy in (0, 1):
-            by_b = influence(with_b)[proxy] - plain[proxy]
+            by_b = influence_on(with_b)[proxy] - plain[proxy]
             np.testing.assert_allclose(by_b, slope_of(what, proxy=proxy), rtol=1e-5, atol=1e-7)
 
 

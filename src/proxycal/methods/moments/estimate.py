@@ -93,7 +93,7 @@ def fit_moments(
     u = y - P @ content.b
     h = leave_out(u, basis, w, groups)
     Q = basis.linear if basis.rich is None else basis.rich
-    sample = _Sample(u, h - w @ h / w.sum(), Q, P, content.psi, w, groups)
+    sample = Sample(u, h - w @ h / w.sum(), Q, P, content.psi, w, groups)
 
     f_plain, f_robust, f_cluster = _first_stage(sample)
     found = _found(sample, f_robust if f_cluster is None else f_cluster, content.usable)
@@ -119,7 +119,7 @@ def fit_moments(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
+class Sample:
     """u (n,) centred; h (n,) centred; Q (n, r) basis of E; P (n, p) centred; psi_b (n, p); w (n,); groups."""
 
     u: np.ndarray
@@ -132,7 +132,9 @@ class _Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class Size:
+    """alpha^2 and the noise variance, with the moments they come from; see `size_of`."""
+
     alpha2: float
     sigma2: float
     m: float
@@ -152,7 +154,7 @@ class _Found:
     note: str
 
 
-def _found(sample: _Sample, f: float, usable: bool) -> _Found:
+def _found(sample: Sample, f: float, usable: bool) -> _Found:
     """The size and what goes with it, or why there is none."""
     if not usable:
         return _nothing("Without it, what the environment does to the content would pass for a bias.")
@@ -168,14 +170,14 @@ def _found(sample: _Sample, f: float, usable: bool) -> _Found:
             f"{THRESHOLDS.weak_f:.0f}), so moments cannot tell the size of a bias. Environment columns that "
             "drive reporting would help."
         )
-    size = _size(sample)
+    size = size_of(sample)
     if not size.alpha2 > 0:
         return _nothing(
             f"The moments contradict a two-valued bias (alpha came out as the root of {size.alpha2:.2g}): "
             "noise whose spread depends on the environment does that, or a bias too small for this many rows."
         )
     alpha = float(np.sqrt(size.alpha2))
-    se = float(np.sqrt(_variance(_influence(sample, size), sample.w, sample.groups)) / (2 * alpha))
+    se = float(np.sqrt(_variance(influence(sample, size), sample.w, sample.groups)) / (2 * alpha))
     # u is centred: the mean of A is (0 - c) / alpha, with c = (s2 - alpha) / 2.
     share = float(np.clip((alpha - size.s2) / (2 * alpha), 0.0, 1.0))
     p_value = _two_valued_p(sample, size)
@@ -193,7 +195,8 @@ def _nothing(why: str) -> _Found:
     return _Found(np.nan, np.nan, np.nan, np.nan, np.nan, why)
 
 
-def _size(sample: _Sample) -> _Size:
+def size_of(sample: Sample) -> Size:
+    """The squared size of the bias from the slopes of u^2 and u^3 on h(E)."""
     # u = c + alpha*A + eps, eps free of E with mean 0, variance sigma2, third moment kappa; pi = P(A=1|E).
     #   E[u  |E] = c + alpha*pi = h
     #   E[u^2|E] = c^2 + sigma2 + (2c + alpha)(h - c)               -> slope s2 = 2c + alpha,
@@ -207,10 +210,10 @@ def _size(sample: _Sample) -> _Size:
     s2, s3 = w @ (h * u**2) / m, w @ (h * u**3) / m
     i2, i3 = w @ u**2 / W, w @ u**3 / W
     sigma2 = (s3 - s2**2 - i2) / 2
-    return _Size(s2**2 - 4 * (sigma2 - i2), sigma2, m, s2, s3, i2, i3)
+    return Size(s2**2 - 4 * (sigma2 - i2), sigma2, m, s2, s3, i2, i3)
 
 
-def _influence(sample: _Sample, size: _Size) -> np.ndarray:
+def influence(sample: Sample, size: Size) -> np.ndarray:
     """Influence (n,) of one unit of weight of each row on alpha^2 = 3*s2^2 + 6*i2 - 2*s3.
 
     Through the slopes (e2, e3 are the residuals of the two IV regressions), the intercept, and b. The choice
@@ -226,7 +229,7 @@ def _influence(sample: _Sample, size: _Size) -> np.ndarray:
     return direct + sample.psi_b @ (6 * size.s2 * s2_by_b + 6 * i2_by_b - 2 * s3_by_b)
 
 
-def _first_stage(sample: _Sample) -> tuple[float, float, float | None]:
+def _first_stage(sample: Sample) -> tuple[float, float, float | None]:
     """F of the regression of u on h(E): classical, robust, by cluster (None without clusters)."""
     u, h, w = sample.u, sample.h, sample.w
     spread = w @ h**2
@@ -241,7 +244,7 @@ def _first_stage(sample: _Sample) -> tuple[float, float, float | None]:
     return float(classical), float(slope**2 / _variance(psi, w, None)), clustered
 
 
-def _drives_p(sample: _Sample) -> float:
+def _drives_p(sample: Sample) -> float:
     """p-value of E[u|E] = const: all slopes of u on the basis of E are zero."""
     u, Q, w = sample.u, sample.Q, sample.w
     slopes = Q.T @ (w * u)
@@ -249,16 +252,16 @@ def _drives_p(sample: _Sample) -> float:
     return _slopes_p(slopes, psi, sample, Q.shape[1])
 
 
-def _two_valued_p(sample: _Sample, size: _Size) -> float:
+def _two_valued_p(sample: Sample, size: Size) -> float:
     """p-value of E[e2|E] = 0, e2 = u^2 - i2 - s2*u = (u - c)(u - c - alpha) - sigma2, for all of E.
 
     One direction of E, h, was used up to fit s2; with a single column nothing is left to test.
     """
     rank = sample.Q.shape[1] - 1
-    return _slopes_p(*_curvature(sample, size), sample, rank) if rank > 0 else np.nan
+    return _slopes_p(*curvature(sample, size), sample, rank) if rank > 0 else np.nan
 
 
-def _curvature(sample: _Sample, size: _Size) -> tuple[np.ndarray, np.ndarray]:
+def curvature(sample: Sample, size: Size) -> tuple[np.ndarray, np.ndarray]:
     """Sums of Q*e2 (r,), and the influence (n, r) of one unit of weight of each row on them."""
     u, h, Q, w = sample.u, sample.h, sample.Q, sample.w
     e2 = u**2 - size.i2 - size.s2 * u
@@ -269,7 +272,7 @@ def _curvature(sample: _Sample, size: _Size) -> tuple[np.ndarray, np.ndarray]:
     return Q.T @ (w * e2), psi + sample.psi_b @ (by_b.T + np.outer(s2_by_b, by_s2))
 
 
-def _slopes_p(slopes: np.ndarray, psi: np.ndarray, sample: _Sample, rank: int) -> float:
+def _slopes_p(slopes: np.ndarray, psi: np.ndarray, sample: Sample, rank: int) -> float:
     """p-value of slopes (r,) = 0 from the influences psi (n, r); NaN with too few rows or clusters."""
     w = sample.w
     if sample.groups is None:

@@ -1,9 +1,7 @@
-import numpy as np
 import pytest
 import torch
 
 from proxycal.errors import StoreError
-from proxycal.methods.packing import pack, unpack
 from proxycal.methods.paper.networks.nets import Mlp, draw_parameters
 from proxycal.methods.paper.networks.state import frozen, state_of
 from proxycal.methods.paper.networks.train import generators_for
@@ -26,11 +24,3 @@ def test_one_model_of_several_answers_alone_as_it_did_in_company() -> None:
     x = torch.randn(3, 2, 5, generator=torch.Generator().manual_seed(0))
     # A batch of three products and one of one may add in another order; answers are of size one.
     torch.testing.assert_close(alone(x[2:]), company.train(False)(x)[2:], rtol=0.0, atol=1e-6)
-
-
-def test_parts_are_packed_under_their_own_names() -> None:
-    packed = pack({"net": {"w": np.ones(2)}, "result": {"kl": np.zeros(1)}})
-    assert sorted(packed) == ["net/w", "result/kl"]
-    assert list(unpack(packed, "net")) == ["w"]
-    with pytest.raises(StoreError, match="'history'"):
-        unpack(packed, "history")

@@ -1,0 +1,74 @@
+"""From a table to a record: what was asked, what the method said, and rows that belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from proxycal.fitting import fit_files, fit_table
+from proxycal.methods.registry import register
+from proxycal.settings import Settings
+from proxycal.table.roles import Roles
+from toy_method import TOY, ToyFit
+
+ROLES = Roles(outcome="y", proxies=["p"], environment=["e", "kind"], id="county", weights="w")
+
+
+@pytest.fixture(autouse=True)
+def toy_method():
+    with register(TOY):
+        yield
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 60
+    columns = {name: rng.normal(size=n) for name in ("y", "p", "e")}
+    columns |= {
+        "kind": np.where(np.arange(n) % 3, "flood", "fire"),
+        "county": [f"{i:05d}" for i in range(n)],
+        "w": rng.integers(1, 4, n),
+    }
+    return pd.DataFrame(columns)
+
+
+def test_the_record_holds_what_was_asked_and_what_was_computed(table):
+    settings = Settings(method="toy", random_state=0)
+    fit = fit_table(table, ROLES, settings)
+    assert (fit.settings, fit.roles, fit.n) == (settings, ROLES, 60)
+    assert isinstance(fit.method_fit, ToyFit)
+    assert (fit.estimate, fit.verdict) == (ToyFit.estimate, "bias found")
+    assert fit.findings[-1] == fit.method_fit.findings[0]
+    assert {"python", "proxycal", "numpy"} <= fit.versions.keys()
+
+
+def test_rows_labels_and_answers_stand_in_the_order_of_the_table(table):
+    fit = fit_table(table, ROLES, Settings(method="toy"))
+    y = table["y"].to_numpy()
+    np.testing.assert_array_equal(fit.rows.y_obs, y)
+    np.testing.assert_array_equal(fit.rows.predicted.shift, 2.0 * (y > y.mean()))
+    np.testing.assert_allclose(fit.rows.weights / fit.rows.weights.mean(), table["w"] / table["w"].mean())
+    assert fit.labels.tolist() == table["county"].tolist()
+    assert [column.name for column in fit.rows.environment] == ["e", "kind"]
+
+
+def test_dropped_rows_leave_labels_and_rows_together(table):
+    table.loc[[3, 7], "p"] = np.nan
+    fit = fit_table(table, ROLES, Settings(method="toy", missing="drop"))
+    kept = table.drop(index=[3, 7])
+    assert (fit.n, fit.training.n) == (58, 58)
+    assert fit.labels.tolist() == kept["county"].tolist()
+    np.testing.assert_array_equal(fit.rows.y_obs, kept["y"])
+
+
+def test_files_are_the_table_that_they_were_cut_from(table, tmp_path):
+    for name, part in (("a", table[:25]), ("b", table[25:])):
+        part.to_parquet(tmp_path / f"{name}.parquet")
+    settings = Settings(method="toy")
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    whole, cut = fit_table(table, ROLES, settings), fit_files(paths, ROLES, settings, 1, "joblib", None)
+    assert cut == whole
+    np.testing.assert_array_equal(cut.rows.y_obs, whole.rows.y_obs)
+    assert cut.labels.tolist() == whole.labels.tolist()
