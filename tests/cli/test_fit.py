@@ -74,8 +74,8 @@ def test_values_that_cannot_be_used(column, row, value, says, capsys, here):
     message = refused(capsys, here, ["fit", "bad.csv", *ROLES, "--out", "run"])
     assert says in message
     assert f"'{column}'" in message
-    # The rows of the file: the header is row 1.
-    assert f"row {row + 2}" in message
+    # The row of the file, whose header is row 1; of a column of text, the values themselves.
+    assert f"row {row + 2}" in message or value in message
 
 
 def test_a_constant_outcome(capsys, here):

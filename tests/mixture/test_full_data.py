@@ -1,5 +1,7 @@
 """Tables too large to select on or to hold at once: the same answer from parts, pieces and all rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from proxycal.mixture import maximise
 from proxycal.mixture.designs import Data
 from proxycal.mixture.em import run
 from proxycal.mixture.full_data import fit_full_data
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.worlds import draw_world
 
 
@@ -57,7 +60,18 @@ def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     assert anew.gain == pytest.approx(kept.gain, rel=1e-6)
 
 
-def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_had_it():
+def test_the_lead_of_a_bias_is_that_of_a_fit_in_memory():
+    data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
+    part = data.take(np.arange(0, 1200, 2))
+    sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
+    answer = fit_full_data(sample, lambda frame: frame.chunks(data), 1200.0, part)
+    assert answer.gain == pytest.approx(whole.gain, rel=1e-4)
+
+
+def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_had_it(monkeypatch):
+    for module in ("full_data", "settle"):
+        near = replace(THRESHOLDS, exact_lead=THRESHOLDS.too_far_behind)
+        monkeypatch.setattr(f"proxycal.mixture.{module}.THRESHOLDS", near)
     data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
     part = data.take(np.arange(0, 1200, 2))
     sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
