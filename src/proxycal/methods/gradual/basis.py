@@ -80,7 +80,26 @@ class Basis:
 
     def transform(self, columns: Mapping[str, Array]) -> Array:
         """(n, q) basis columns of these rows."""
-        parts = {term.name: term.columns(_column(columns, term.name)) for term in self.terms}
+        return self._assemble({term.name: term.columns(_column(columns, term.name)) for term in self.terms})
+
+    def profile(self, name: str, values: Array, mean: Mapping[str, Array]) -> Array:
+        """(m, q) rows with one column at `values` and all others at their mean basis columns."""
+        parts = {}
+        for term in self.terms:
+            if term.name == name:
+                parts[name] = term.columns(values)
+            else:
+                parts[term.name] = np.broadcast_to(mean[term.name], (len(values), term.width))
+        return self._assemble(parts)
+
+    def mean_parts(self, columns: Mapping[str, Array], weights: Array | None = None) -> dict[str, Array]:
+        """For each environment column the weighted mean of its basis columns, as `profile` needs them."""
+        return {
+            term.name: np.average(term.columns(_column(columns, term.name)), axis=0, weights=weights)
+            for term in self.terms
+        }
+
+    def _assemble(self, parts: Mapping[str, Array]) -> Array:
         blocks = list(parts.values())
         for a, b in self.interactions:
             blocks.append((parts[a][:, :, None] * parts[b][:, None, :]).reshape(len(parts[a]), -1))

@@ -155,7 +155,7 @@ class ScoreSums:
         rows = self.rows + other.rows
         if self.codes is None or other.codes is None:
             return ScoreSums(rows, rows, None, self.sums, self.outer + other.outer)
-        codes, sums = _by_code(
+        codes, sums = sum_by_code(
             np.concatenate([self.codes, other.codes]), np.vstack([self.sums, other.sums])
         )
         return ScoreSums(rows, len(codes), codes, sums, self.outer)
@@ -192,7 +192,7 @@ def score_sums(
         if cluster is None:
             outer += scores.T @ scores
         else:
-            codes, sums = _by_code(np.concatenate([codes, cluster[part]]), np.vstack([sums, scores]))
+            codes, sums = sum_by_code(np.concatenate([codes, cluster[part]]), np.vstack([sums, scores]))
     if cluster is None:
         return ScoreSums(len(outcome), len(outcome), None, sums, outer)
     return ScoreSums(len(outcome), len(codes), codes, sums, outer)
@@ -206,7 +206,7 @@ def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:
     return np.hstack([slopes, left[:, i] * left[:, j] - reduced.resid[i, j]])
 
 
-def _by_code(codes: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+def sum_by_code(codes: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
     """Rows of `values` summed by code, codes in ascending order."""
     unique, index = np.unique(codes, return_inverse=True)
     rows = len(codes)
