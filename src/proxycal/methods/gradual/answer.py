@@ -127,7 +127,7 @@ def answer_gradual(
     ('bias found', 1, 'the least biased tenth')
     """
     if proxies.shape[1] < 2:
-        return _refused(too_few_proxies(proxies.shape[1], len(columns)), level)
+        return _refused(too_few_proxies(proxies.shape[1]), level)
     basis = fit_basis(columns, kinds, interactions, weights)
     rows = basis.transform(columns)
     repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
@@ -180,7 +180,8 @@ def _check_validated(
     and a part from the noise of the reports.
     """
     rows = anchor.rows
-    if int(rows.sum()) < VALIDATED_ROWS:
+    # Where no bias is found there is no direction to compare.
+    if int(rows.sum()) < VALIDATED_ROWS or estimate.p_value >= FOUND_P:
         return []
     mass = np.ones(int(rows.sum())) if weights is None else weights[rows]
     mass = mass / mass.sum()
@@ -214,13 +215,13 @@ def _check_validated(
 def _verdict(estimate: Estimate, findings: list[Finding]) -> Verdict:
     if any(not finding.ok for finding in findings):
         return "not identified"
-    return "bias found" if estimate.wald_p < FOUND_P else "no bias found"
+    return "bias found" if estimate.p_value < FOUND_P else "no bias found"
 
 
 def _sentence(verdict: Verdict, estimate: Estimate, anchor: Anchor, findings: list[Finding]) -> str:
     if verdict == "not identified":
         return next(finding.reading for finding in findings if not finding.ok)
-    p = f"p = {estimate.wald_p:.2g}"
+    p = f"p = {estimate.p_value:.2g}"
     if verdict == "no bias found":
         return f"The environment does not move the outcome beyond content ({p})."
     known = estimate.sensitivity

@@ -20,8 +20,10 @@ Kind = Literal["linear", "spline", "category"]
 # A level with fewer rows has too much say in its own coefficient for a robust variance to be believed;
 # such levels share one coefficient.
 LEVEL_ROWS = 10
-# Knots of a spline: enough for a bend or a threshold, few enough for 500 rows; more rows show more bends.
-FEW_KNOTS, MANY_KNOTS, MANY_ROWS = 5, 7, 1500
+# Knots of a spline: enough for a bend or a threshold; more rows show more bends. Bends are shrunk (shrink.py),
+# so a spare knot costs little; the outer knots leave half a percent of the rows on the straight ends.
+FEW_KNOTS, MANY_KNOTS, MANY_ROWS = 6, 8, 1500
+OUTER = 0.005
 OTHER = -1
 
 
@@ -31,6 +33,8 @@ class Term:
 
     center, scale : of a numeric column
     knots         : (k,) in standardised units; none for a straight line
+    bends         : (k - 2, k - 2) turns the spline's columns into ones whose roughness is the sum of their
+                    squared coefficients
     levels        : (l,) category codes that have a coefficient, the reference first; OTHER last where rare
                     levels were merged
     """
@@ -40,6 +44,7 @@ class Term:
     center: float
     scale: float
     knots: Array
+    bends: Array
     levels: NDArray[np.int64]
 
     @property
@@ -56,7 +61,7 @@ class Term:
         standard = (np.asarray(values, dtype=float) - self.center) / self.scale
         if not len(self.knots):
             return standard[:, None]
-        return np.column_stack([standard, _natural_spline(standard, self.knots)])
+        return np.column_stack([standard, _natural_spline(standard, self.knots) @ self.bends])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,12 @@ class Basis:
         raw = [term.name for term in self.terms for _ in range(term.width)]
         raw += [f"{a}:{b}" for a, b in self.interactions for _ in range(width[a] * width[b])]
         return [name for name, kept in zip(raw, self.keep, strict=True) if kept]
+
+    @property
+    def bent(self) -> NDArray[np.bool_]:
+        """(q,) True for the columns that bend a spline, False for straight lines, levels and interactions."""
+        raw = [term.kind == "spline" and i > 0 for term in self.terms for i in range(term.width)]
+        return np.append(np.array(raw, dtype=bool), np.zeros(len(self.keep) - len(raw), dtype=bool))[self.keep]
 
     def transform(self, columns: Mapping[str, Array]) -> Array:
         """(n, q) basis columns of these rows."""
@@ -120,6 +131,7 @@ class Basis:
         arrays: dict[str, np.ndarray] = {"keep": self.keep}
         for index, term in enumerate(self.terms):
             arrays[f"knots_{index}"] = term.knots
+            arrays[f"bends_{index}"] = term.bends
             arrays[f"levels_{index}"] = term.levels
         return values, arrays
 
@@ -127,7 +139,15 @@ class Basis:
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Basis:
         """The basis that `to_state` described."""
         terms = tuple(
-            Term(name, kind, center, scale, arrays[f"knots_{index}"], arrays[f"levels_{index}"])
+            Term(
+                name,
+                kind,
+                center,
+                scale,
+                arrays[f"knots_{index}"],
+                arrays[f"bends_{index}"],
+                arrays[f"levels_{index}"],
+            )
             for index, (name, kind, center, scale) in enumerate(values["terms"])
         )
         pairs = tuple((str(a), str(b)) for a, b in values["interactions"])
@@ -178,9 +198,9 @@ def _column(columns: Mapping[str, Array], name: str) -> Array:
 
 
 def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None) -> Term:
-    none = np.zeros(0)
+    none, flat = np.zeros(0), np.zeros((0, 0))
     if kind == "category":
-        return Term(name, kind, 0.0, 1.0, none, _levels(np.asarray(values, dtype=np.int64)))
+        return Term(name, kind, 0.0, 1.0, none, flat, _levels(np.asarray(values, dtype=np.int64)))
     values = np.asarray(values, dtype=float)
     center = float(np.average(values, weights=weights))
     scale = float(np.sqrt(np.average((values - center) ** 2, weights=weights)))
@@ -188,13 +208,14 @@ def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None) -> Te
         raise TableError(f"environment column {name!r} is constant: leave it out")
     no_levels = np.zeros(0, dtype=np.int64)
     if kind == "linear":
-        return Term(name, kind, center, scale, none, no_levels)
+        return Term(name, kind, center, scale, none, flat, no_levels)
     count = MANY_KNOTS if len(values) >= MANY_ROWS else FEW_KNOTS
     standard = (values - center) / scale
-    at = weighted_quantile(standard, np.linspace(0.05, 0.95, count), weights)
-    knots = np.unique(at)
-    # Fewer than three distinct knots cannot bend: a column with few values stays a straight line.
-    return Term(name, kind, center, scale, knots if len(knots) > 2 else none, no_levels)
+    inner = np.linspace(0.0, 1.0, count)[1:-1]
+    knots = np.unique(weighted_quantile(standard, np.array([OUTER, *inner, 1.0 - OUTER]), weights))
+    if len(knots) < 3:  # cannot bend: a column with few values stays a straight line
+        return Term(name, kind, center, scale, none, flat, no_levels)
+    return Term(name, kind, center, scale, knots, _unit_roughness(knots), no_levels)
 
 
 def weighted_quantile(values: Array, shares: Array, weights: Array | None) -> Array:
@@ -235,8 +256,29 @@ def _natural_spline(x: Array, knots: Array) -> Array:
     """(n, k - 2) cubic pieces that join smoothly at the knots and are straight outside them.
 
     d_j(x) = ((x - t_j)+^3 - (x - t_last)+^3) / (t_last - t_j); the columns d_j - d_{last-1} span, with 1 and x,
-    all natural cubic splines. Divided by the squared range, so that their size is that of x.
+    all natural cubic splines.
     """
     cubes = np.maximum(x[:, None] - knots[None, :], 0.0) ** 3
     slopes = (cubes[:, :-1] - cubes[:, -1:]) / (knots[-1] - knots[:-1])
-    return (slopes[:, :-1] - slopes[:, -1:]) / (knots[-1] - knots[0]) ** 2 * 6.0
+    return slopes[:, :-1] - slopes[:, -1:]
+
+
+def _unit_roughness(knots: Array) -> Array:
+    """R^(-1/2) for R = integral of f''f'' over the spline's columns, so that roughness becomes a sum of squares.
+
+    f'' is a straight line between knots, f''f'' a parabola: Simpson's rule is exact there.
+    """
+    middle = 0.5 * (knots[:-1] + knots[1:])
+    length = np.diff(knots)
+    ends, halves = _second_derivative(knots, knots), _second_derivative(middle, knots)
+    rough = np.einsum("i,ij,ik->jk", 4.0 * length / 6.0, halves, halves)
+    for edge in (ends[:-1], ends[1:]):
+        rough += np.einsum("i,ij,ik->jk", length / 6.0, edge, edge)
+    values, vectors = np.linalg.eigh(rough)
+    return (vectors / np.sqrt(values)) @ vectors.T
+
+
+def _second_derivative(x: Array, knots: Array) -> Array:
+    ramps = 6.0 * np.maximum(x[:, None] - knots[None, :], 0.0)
+    slopes = (ramps[:, :-1] - ramps[:, -1:]) / (knots[-1] - knots[:-1])
+    return slopes[:, :-1] - slopes[:, -1:]

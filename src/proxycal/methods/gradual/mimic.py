@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # Error variances stay above this share of the residual variance: at zero the likelihood has no maximum.
 LEAST_ERROR = 1e-3
-STARTS = 3
 # A direction whose information is below this share of the median is flat: two values fit alike.
 FLAT = 1e-4
 
@@ -62,7 +61,8 @@ class MimicFit:
     """A system with its errors and tests.
 
     bias, bias_cov : (q,), (q, q) in the whitened basis, outcome in residual standard deviations
-    influence : (q, p), d bias / d (slopes, resid)
+    weight, left : (p, p) curvature of the likelihood in (slopes, resid), and what the model leaves of it
+    misfit : (p,) observed less implied (slopes, resid)
     flat : flat directions beyond the d(d-1)/2 rotations of content
     least_information : of the least determined direction, rotations aside: 1 / its variance
     over_p, over_df : over-identification test, robust; over_df = 0 where nothing is left to test
@@ -72,7 +72,9 @@ class MimicFit:
     structure: Structure
     bias: Array
     bias_cov: Array
-    influence: Array
+    weight: Array
+    left: Array
+    misfit: Array
     flat: int
     least_information: float
     over_statistic: float
@@ -106,6 +108,11 @@ def fit_structure(reduced: Reduced, d: int) -> Structure:
     """Maximise the quasi-likelihood for d contents."""
     k1 = len(reduced.scale)
     saturated = np.linalg.slogdet(reduced.resid)[1] + k1
+    if d == 0:  # closed form: every covariance and every slope of a proxy is left unexplained
+        errors = 1.0 + np.append((reduced.slopes[:-1] ** 2).sum(axis=1), 0.0)
+        gamma = np.zeros((0, reduced.slopes.shape[1]))
+        distance = float(np.log(errors).sum()) + k1 - saturated
+        return Structure(np.zeros((k1, 0)), errors, gamma, reduced.slopes[-1].copy(), distance)
     bounds = [(None, None)] * (k1 * d) + [(LEAST_ERROR, 10.0)] * k1
     best = None
     for start in _starts(reduced, d):
@@ -163,15 +170,13 @@ def _objective(values: Array, reduced: Reduced, d: int) -> tuple[float, Array]:
 
 
 def _starts(reduced: Reduced, d: int) -> list[Array]:
-    """Loadings from the leading directions of what proxies share: given E, moved by E, and both."""
+    """Loadings from the leading directions of what proxies share given E, and of that and what E moves."""
     k1 = len(reduced.scale)
     between = reduced.slopes[:-1] @ reduced.slopes[:-1].T
     within = reduced.resid[:-1, :-1]
     errors = np.full(k1, 0.5)
-    if d == 0:
-        return [np.ones(k1)]
     starts = []
-    for mixture in (within, within + between, 0.3 * within + between)[:STARTS]:
+    for mixture in (within, 0.5 * within + between):
         values, vectors = np.linalg.eigh(mixture)
         loadings = vectors[:, ::-1][:, :d] * np.sqrt(0.6 * np.maximum(values[::-1][:d], 0.1))
         size = np.sqrt(np.maximum((loadings**2).sum(axis=1), 1e-6))
@@ -199,15 +204,16 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
     projection = inverse @ jacobian.T @ weight
     width = len(structure.bias)
     influence = projection[-width:]
+    left = weight - weight @ jacobian @ projection
     spare = spare_moments(len(reduced.scale) - 1, width, d)
-    statistic, p, scaled = _over_identification(
-        structure.distance, weight - weight @ jacobian @ projection, covariance, spare
-    )
+    statistic, p, scaled = _over_identification(structure.distance, left, covariance, spare)
     return MimicFit(
         structure=structure,
         bias=structure.bias,
         bias_cov=influence @ covariance @ influence.T,
-        influence=influence,
+        weight=weight,
+        left=left,
+        misfit=_misfit(structure, reduced),
         flat=flat,
         least_information=float(kept[0]) * n_effective,
         over_statistic=statistic,
@@ -215,6 +221,13 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
         over_p=p,
         bic=scaled - spare * np.log(n_effective),
     )
+
+
+def _misfit(structure: Structure, reduced: Reduced) -> Array:
+    slopes = structure.loadings @ structure.gamma
+    slopes[-1] += structure.bias
+    lower = np.tril_indices(len(reduced.scale))
+    return np.append((reduced.slopes - slopes).ravel(), (reduced.resid - structure.implied)[lower])
 
 
 def _over_identification(

@@ -10,12 +10,13 @@ from proxycal.methods.gradual.thresholds import LEAST_INFORMATION, OVER_P, WEAK_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from proxycal.methods.gradual.direct import DirectEffect
     from proxycal.methods.gradual.mimic import MimicFit
     from proxycal.methods.gradual.tsls import TslsFit
 
 
 def refusals(
-    fit: MimicFit, tsls: TslsFit | None, n_proxies: int, width: int, largest: int
+    fit: MimicFit, tsls: TslsFit | None, direct: DirectEffect | None, n_proxies: int, largest: int
 ) -> Iterator[Finding]:
     """All reasons against the answer of this fit; none when it may be given."""
     d = fit.structure.dimension
@@ -24,6 +25,8 @@ def refusals(
         return
     if fit.over_df > 0 and fit.over_p < OVER_P:
         yield _rejected(fit, n_proxies, d, largest)
+    elif direct is not None and direct.p < OVER_P:
+        yield _reached(direct)
     if fit.flat > 0:
         yield Finding(
             "Is the likelihood determined?",
@@ -39,7 +42,7 @@ def refusals(
         yield weak
 
 
-def too_few_proxies(n_proxies: int, width: int) -> Finding:
+def too_few_proxies(n_proxies: int) -> Finding:
     """The finding for a table whose proxies cannot show even one content."""
     return Finding(
         "Enough proxies?",
@@ -92,6 +95,19 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
         ok=False,
         topic="over-identification",
         value=fit.over_p,
+    )
+
+
+def _reached(direct: DirectEffect) -> Finding:
+    return Finding(
+        "Does the environment reach the proxies only through content?",
+        f"p = {direct.p:.2g}",
+        f"Environment column {direct.column!r} moves proxy {direct.proxy + 1} beyond content (p = {direct.p:.2g}): "
+        "a proxy that the environment reaches cannot stand for content.",
+        f"Leave out proxy {direct.proxy + 1}, or {direct.column!r} if it can be no cause of the bias.",
+        ok=False,
+        topic="over-identification",
+        value=direct.p,
     )
 
 

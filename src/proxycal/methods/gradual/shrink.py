@@ -1,4 +1,4 @@
-"""Categories with many levels: coefficients shrunk towards each other by an amount that the data choose."""
+"""Levels shrunk towards each other, bends of a spline towards none, by amounts that the data choose."""
 
 from __future__ import annotations
 
@@ -17,44 +17,62 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Coefficients that share one spread: index (g,), shape (g, g) = their prior covariance over spread^2."""
+
+    index: NDArray[np.int64]
+    shape: Array
+
+
+def levels_group(index: NDArray[np.int64]) -> Group:
+    """Contrasts of independent levels with a reference level: spread^2 (I + 11'), whichever the reference."""
+    return Group(index, np.eye(len(index)) + 1.0)
+
+
+def bends_group(index: NDArray[np.int64]) -> Group:
+    """Bends of a spline, in columns of unit roughness: the prior of a smoothing spline."""
+    return Group(index, np.eye(len(index)))
+
+
+@dataclass(frozen=True, slots=True)
 class Shrunk:
-    """coefficients (q,), covariance (q, q) after shrinkage; spreads: sd of the levels of each group."""
+    """coefficients (q,), covariance (q, q) after shrinkage; spreads: sd of each group's coefficients."""
 
     coefficients: Array
     covariance: Array
     spreads: tuple[float, ...]
 
 
-def shrink(coefficients: Array, covariance: Array, groups: Sequence[NDArray[np.int64]]) -> Shrunk:
-    """Empirical Bayes: the levels of each group are draws of N(mean, spread^2), other coefficients are free.
+def shrink(coefficients: Array, covariance: Array, groups: Sequence[Group]) -> Shrunk:
+    """Empirical Bayes: each group is drawn from N(0, spread^2 shape); other coefficients are free.
 
-    A group holds the indices of contrasts with its reference level, so independent levels give contrasts the
-    covariance spread^2 (I + 11'), whichever level is the reference. The spreads maximise the likelihood of the
-    estimated contrasts, N(0, V + T); the posterior mean is T (V + T)^-1 b, and the free coefficients move with
-    the contrasts they were estimated with.
+    The spreads maximise the likelihood of the estimates, N(0, V + T); the posterior mean is T (V + T)^-1 b, and
+    the free coefficients move with those they were estimated with. Over the range of a column the intervals
+    hold on average, as those of a smoothing spline do (Nychka 1988).
     """
-    groups = [group for group in groups if len(group)]
+    groups = [group for group in groups if len(group.index)]
     if not groups:
         return Shrunk(coefficients, covariance, ())
-    index = np.concatenate(groups)
+    index = np.concatenate([group.index for group in groups])
     estimate, noise = coefficients[index], covariance[np.ix_(index, index)]
-    shapes = [np.eye(len(group)) + 1.0 for group in groups]
-    unit = float(np.mean(np.diag(noise)))
+    units = np.array([np.mean(np.diag(covariance)[g.index] / np.diag(g.shape)) for g in groups])
 
     def prior(log_spreads: Array) -> Array:
-        return linalg.block_diag(*(np.exp(2.0 * s) * unit * c for s, c in zip(log_spreads, shapes, strict=True)))
+        sizes = np.exp(2.0 * log_spreads) * units
+        return linalg.block_diag(*(size * group.shape for size, group in zip(sizes, groups, strict=True)))
 
     def minus_log_likelihood(log_spreads: Array) -> float:
         total = noise + prior(log_spreads)
         return float(np.linalg.slogdet(total)[1] + estimate @ np.linalg.solve(total, estimate))
 
-    start = np.full(len(groups), 0.0)
-    best = optimize.minimize(minus_log_likelihood, start, method="L-BFGS-B", bounds=[(-8.0, 8.0)] * len(groups))
-    spread = prior(best.x)
-    total = noise + spread
-    gain = np.linalg.solve(total, spread).T
-    # Free coefficients: b_u + V_us V_ss^-1 (shrunk - estimate), which is V_us (V + T)^-1 (-estimate).
-    moved = coefficients - covariance[:, index] @ np.linalg.solve(total, estimate)
-    moved[index] = gain @ estimate
-    left = covariance - covariance[:, index] @ np.linalg.solve(total, covariance[index])
-    return Shrunk(moved, left, tuple(float(np.exp(s) * np.sqrt(unit)) for s in best.x))
+    best = optimize.minimize(
+        minus_log_likelihood, np.zeros(len(groups)), method="L-BFGS-B", bounds=[(-6.0, 8.0)] * len(groups)
+    )
+    total = noise + prior(best.x)
+    # b + V_.s V_ss^-1 (shrunk - b_s) with shrunk = b_s - V_ss (V + T)^-1 b_s: one formula for all coefficients.
+    gain = np.linalg.solve(total, covariance[index]).T
+    return Shrunk(
+        coefficients - gain @ estimate,
+        covariance - gain @ covariance[index],
+        tuple(float(value) for value in np.exp(best.x) * np.sqrt(units)),
+    )
