@@ -128,7 +128,8 @@ def answer_gradual(
     """
     if proxies.shape[1] < 2:
         return _refused(too_few_proxies(proxies.shape[1]), level)
-    basis = fit_basis(columns, kinds, interactions, weights)
+    units = len(outcome) if cluster is None else len(np.unique(cluster))
+    basis = fit_basis(columns, kinds, interactions, weights, units)
     rows = basis.transform(columns)
     repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
     basis, rows = basis.without(repeated), rows[:, ~repeated]

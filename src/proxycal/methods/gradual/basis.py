@@ -20,10 +20,11 @@ Kind = Literal["linear", "spline", "category"]
 # A level with fewer rows has too much say in its own coefficient for a robust variance to be believed;
 # such levels share one coefficient.
 LEVEL_ROWS = 10
-# Knots of a spline: enough for a bend or a threshold; more rows show more bends. Bends are shrunk (shrink.py),
-# so a spare knot costs little; the outer knots leave half a percent of the rows on the straight ends.
-FEW_KNOTS, MANY_KNOTS, MANY_ROWS = 6, 8, 1500
-OUTER = 0.005
+# Knots of a spline by independent units, rows or clusters. Bends are shrunk (shrink.py), so a spare knot costs
+# little, while a missing one costs coverage where the bias bends: benchmarks/gradual.md. The outer knots leave
+# 0.2% of the rows on each straight end.
+KNOTS = ((1500, 12), (200, 8), (0, 5))
+OUTER = 0.002
 OTHER = -1
 
 
@@ -159,6 +160,7 @@ def fit_basis(
     kinds: Mapping[str, Kind],
     interactions: Sequence[tuple[str, str]] = (),
     weights: Array | None = None,
+    units: int | None = None,
 ) -> Basis:
     """Fit the basis: centres, knots at weighted quantiles, levels with enough rows.
 
@@ -168,6 +170,7 @@ def fit_basis(
     kinds : name -> "linear", "spline" or "category", in the order of the basis
     interactions : pairs of names whose columns are multiplied as well
     weights : (n,) sampling weights (default: all equal)
+    units : independent units in the whole table, which decide how many knots it can bear (default: rows)
 
     Examples
     --------
@@ -177,7 +180,9 @@ def fit_basis(
     >>> basis.transform(e).shape, basis.owners
     ((200, 3), ['income', 'sponsor', 'sponsor'])
     """
-    terms = tuple(_fit_term(name, kind, _column(columns, name), weights) for name, kind in kinds.items())
+    terms = tuple(
+        _fit_term(name, kind, _column(columns, name), weights, units) for name, kind in kinds.items()
+    )
     named = {term.name: term for term in terms}
     for pair in interactions:
         for name in pair:
@@ -197,7 +202,7 @@ def _column(columns: Mapping[str, Array], name: str) -> Array:
     return columns[name]
 
 
-def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None) -> Term:
+def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None, units: int | None) -> Term:
     none, flat = np.zeros(0), np.zeros((0, 0))
     if kind == "category":
         return Term(name, kind, 0.0, 1.0, none, flat, _levels(np.asarray(values, dtype=np.int64)))
@@ -209,7 +214,8 @@ def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None) -> Te
     no_levels = np.zeros(0, dtype=np.int64)
     if kind == "linear":
         return Term(name, kind, center, scale, none, flat, no_levels)
-    count = MANY_KNOTS if len(values) >= MANY_ROWS else FEW_KNOTS
+    independent = len(values) if units is None else units
+    count = next(knots for least, knots in KNOTS if independent >= least)
     standard = (values - center) / scale
     inner = np.linspace(0.0, 1.0, count)[1:-1]
     knots = np.unique(weighted_quantile(standard, np.array([OUTER, *inner, 1.0 - OUTER]), weights))
