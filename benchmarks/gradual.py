@@ -44,7 +44,13 @@ RESAMPLES = 100
 
 
 def world(
-    seed: int, n: int, n_proxies: int, shape: str, reach: float = 0.0, useless: bool = False, clusters: int = 0
+    seed: int,
+    n: int,
+    n_proxies: int,
+    shape: str,
+    reach: float = 0.0,
+    useless: bool = False,
+    clusters: int = 0,
 ) -> dict[str, Any]:
     """Two contents that three numeric columns and a category move; the bias depends on the first column.
 
@@ -196,7 +202,9 @@ def sponsors(answer: GradualAnswer) -> dict[str, tuple[float, float]]:
 
 def true_sponsors(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Error of polls (margin less result) by sponsor, given the other columns, errors clustered by race."""
-    dummies = [(poll_codes(table, name)[:, None] == np.arange(1, len(LEVELS[name]))).astype(float) for name in LEVELS]
+    dummies = [
+        (poll_codes(table, name)[:, None] == np.arange(1, len(LEVELS[name]))).astype(float) for name in LEVELS
+    ]
     design = np.column_stack([np.ones(len(table)), *dummies, table["log_sample"], table["days"]])
     error = (table[OUTCOME] - table[TRUTH]).to_numpy()
     inverse = np.linalg.pinv(design.T @ design)
@@ -228,7 +236,11 @@ def polls_by_era(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
         )
         rows.append({"era": era, "polls": len(own)})
         for name in ("D", "R"):
-            rows[-1] |= {name: inside[name][0], f"{name} se": inside[name][1], f"{name} truth": truth[name][0]}
+            rows[-1] |= {
+                name: inside[name][0],
+                f"{name} se": inside[name][1],
+                f"{name} truth": truth[name][0],
+            }
     errors = pd.concat(pieces)
     return pd.DataFrame(rows), {name: float(np.sqrt((errors[name] ** 2).mean())) for name in errors}
 
@@ -263,7 +275,9 @@ def markdown(table: pd.DataFrame) -> str:
     """A frame as a table of text."""
     head = "| " + " | ".join(table.columns) + " |"
     rule = "|" + " --- |" * len(table.columns)
-    lines = ["| " + " | ".join(_shown(value) for value in row) + " |" for row in table.itertuples(index=False)]
+    lines = [
+        "| " + " | ".join(_shown(value) for value in row) + " |" for row in table.itertuples(index=False)
+    ]
     return "\n".join([head, rule, *lines])
 
 
@@ -328,7 +342,10 @@ def polls_text() -> str:
         )
     eras, errors = polls_by_era(table)
     kept = answer.estimate
-    lines = [f"- RMSE of sponsored polls, their era left out, {name}: {value:.2f}" for name, value in errors.items()]
+    lines = [
+        f"- RMSE of sponsored polls, their era left out, {name}: {value:.2f}"
+        for name, value in errors.items()
+    ]
     lines += [f"- resampled by race, {name}: {value:.2f}" for name, value in resampled(table).items()]
     return f"""## Polls
 
@@ -349,7 +366,9 @@ def main() -> None:
     """Run everything and write the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--part", choices=["all", "polls"], default="all", help="polls: print their part only")
+    parser.add_argument(
+        "--part", choices=["all", "polls"], default="all", help="polls: print their part only"
+    )
     chosen = parser.parse_args()
     if chosen.part == "polls":
         print(polls_text())

@@ -45,6 +45,7 @@ def load_polls(path: str | Path | None = None) -> Dataset:
     ('margin_poll', ('others_a', 'others_b'), 'race')
     >>> polls.table["sponsor"].value_counts().to_dict()
     {'none': 7165, 'D': 358, 'R': 301}
+
     """
     data = files("proxycal.datasets") / "data"
     if path is None:

@@ -70,7 +70,7 @@ class GradualAnswer:
 
 
 def row_bias(estimate: Estimate, anchor: Anchor, basis: Array, level: float) -> RowBias:
-    """bias = (B - reference)'b + offset; the errors of b and of the offset add up."""
+    """Bias = (B - reference)'b + offset; the errors of b and of the offset add up."""
     gap = basis - anchor.reference
     bias = gap @ estimate.coefficients + anchor.offset
     own = np.einsum("ij,jk,ik->i", gap, estimate.covariance, gap)
@@ -125,6 +125,7 @@ def answer_gradual(
     >>> answer = answer_gradual(reported, proxies, {"e": e}, {"e": "linear"}, "over")
     >>> answer.verdict, answer.estimate.dimension, answer.anchor.kind
     ('bias found', 1, 'the least biased tenth')
+
     """
     if proxies.shape[1] < 2:
         return _refused(too_few_proxies(proxies.shape[1]), level)

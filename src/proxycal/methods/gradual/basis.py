@@ -88,7 +88,9 @@ class Basis:
     def bent(self) -> NDArray[np.bool_]:
         """(q,) True for the columns that bend a spline, False for straight lines, levels and interactions."""
         raw = [term.kind == "spline" and i > 0 for term in self.terms for i in range(term.width)]
-        return np.append(np.array(raw, dtype=bool), np.zeros(len(self.keep) - len(raw), dtype=bool))[self.keep]
+        return np.append(np.array(raw, dtype=bool), np.zeros(len(self.keep) - len(raw), dtype=bool))[
+            self.keep
+        ]
 
     def transform(self, columns: Mapping[str, Array]) -> Array:
         """(n, q) basis columns of these rows."""
@@ -179,6 +181,7 @@ def fit_basis(
     >>> basis = fit_basis(e, {"income": "linear", "sponsor": "category"})
     >>> basis.transform(e).shape, basis.owners
     ((200, 3), ['income', 'sponsor', 'sponsor'])
+
     """
     terms = tuple(
         _fit_term(name, kind, _column(columns, name), weights, units) for name, kind in kinds.items()

@@ -119,9 +119,7 @@ def estimate_bias(
     )
 
 
-def _joint_tests(
-    fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units: int
-) -> tuple[float, float]:
+def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units: int) -> tuple[float, float]:
     """p-values for all coefficients, and for the projection of b(E) on straight lines and levels."""
     p = wald_test(fit.bias, fit.bias_cov, units)[1]
     if not bent.any() or bent.all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def robustness_value(r2: float) -> float:
     if r2 >= 1.0:
         return 1.0
     f2 = r2 / (1.0 - r2)
-    return 0.5 * (np.sqrt(f2**2 + 4.0 * f2) - f2)
+    return 0.5 * (math.sqrt(f2**2 + 4.0 * f2) - f2)
 
 
 def sensitivity(structure: Structure, whiten: Array, owners: Sequence[str]) -> Sensitivity:
@@ -71,7 +72,7 @@ def sensitivity(structure: Structure, whiten: Array, owners: Sequence[str]) -> S
     r2 = direct / (direct + noise)
     return Sensitivity(
         r2=r2,
-        robustness=float(robustness_value(r2)),
+        robustness=robustness_value(r2),
         content_r2=own / (own + noise),
         benchmark=names[strongest],
         benchmark_r2=sizes[strongest] / (sizes[strongest] + noise),

@@ -50,7 +50,9 @@ def shapes(
 ) -> tuple[Shape, ...]:
     """One shape for each environment column."""
     quantile = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees))
-    return tuple(_shape(estimate, term, mean, columns[term.name], weights, quantile) for term in estimate.basis.terms)
+    return tuple(
+        _shape(estimate, term, mean, columns[term.name], weights, quantile) for term in estimate.basis.terms
+    )
 
 
 def _shape(

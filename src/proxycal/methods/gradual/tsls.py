@@ -73,7 +73,9 @@ def _cragg_donald(resid: Array, normalising: list[int], instruments: list[int], 
     return float(linalg.eigh(explained, left, eigvals_only=True)[0]) * n_effective / len(instruments)
 
 
-def fit_tsls(reduced: Reduced, normalising: tuple[int, ...], covariance: Array, n_effective: float) -> TslsFit:
+def fit_tsls(
+    reduced: Reduced, normalising: tuple[int, ...], covariance: Array, n_effective: float
+) -> TslsFit:
     """Estimate b with these normalising proxies; all other proxies are instruments."""
     k1, width = reduced.slopes.shape
     chosen = list(normalising)

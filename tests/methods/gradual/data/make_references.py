@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import sensemakr
-from linearmodels.iv import IV2SLS, IVGMM
 
 HERE = Path(__file__).parent
 
@@ -20,16 +18,24 @@ def rows() -> pd.DataFrame:
     n = 300
     cluster = rng.integers(0, 40, size=n)
     e = rng.normal(size=(n, 3)) + 0.5 * rng.normal(size=(40, 3))[cluster]
-    z = np.column_stack([0.6 * e[:, 0] - 0.4 * e[:, 1], 0.5 * e[:, 1] + 0.5 * e[:, 2]]) + rng.normal(size=(n, 2))
+    z = np.column_stack([0.6 * e[:, 0] - 0.4 * e[:, 1], 0.5 * e[:, 1] + 0.5 * e[:, 2]]) + rng.normal(
+        size=(n, 2)
+    )
     p = z @ rng.normal(size=(2, 5)) + 0.6 * rng.normal(size=(n, 5))
     noise = (rng.normal(size=n) + 0.7 * rng.normal(size=40)[cluster]) * np.exp(0.3 * e[:, 0])
     y = z @ [1.5, -1.0] + e @ [0.8, 0.0, -0.4] + noise
-    table = pd.DataFrame(np.column_stack([y, p, e]), columns=["y", *(f"p{k}" for k in range(5)), "e0", "e1", "e2"])
+    table = pd.DataFrame(
+        np.column_stack([y, p, e]), columns=["y", *(f"p{k}" for k in range(5)), "e0", "e1", "e2"]
+    )
     return table.assign(weight=rng.uniform(0.5, 2.0, size=n), cluster=cluster).round(6)
 
 
 def main() -> None:
     """Fit the same equation by linearmodels, four ways."""
+    # Imported here: the tests' collector reads this file where neither is installed.
+    import sensemakr
+    from linearmodels.iv import IV2SLS, IVGMM
+
     table = rows()
     table.to_csv(HERE / "iv_data.csv", index=False)
     exog = table[["e0", "e1", "e2"]].assign(const=1.0)
@@ -48,7 +54,8 @@ def main() -> None:
     }
     names = ["e0", "e1", "e2"]
     out = {
-        kind: {"bias": list(fit.params[names]), "se": list(fit.std_errors[names])} for kind, fit in fits.items()
+        kind: {"bias": list(fit.params[names]), "se": list(fit.std_errors[names])}
+        for kind, fit in fits.items()
     }
     out["j"] = {"statistic": float(gmm.j_stat.stat), "p": float(gmm.j_stat.pval)}
     # A t statistic of 10 on 100 degrees of freedom has a partial R2 of one half.
