@@ -1,6 +1,6 @@
 """The gradual method where the truth is known: simulated worlds, refusals, and election polls.
 
-    PYTHONPATH=src python benchmarks/gradual.py [--seeds 50]
+    PYTHONPATH=src python benchmarks/gradual.py [--seeds 50] [--resume]
 
 writes gradual.md and gradual.csv beside itself.
 """
@@ -21,6 +21,7 @@ from proxycal.datasets.polls import ENVIRONMENT, OUTCOME, PROXIES, TRUTH, load_p
 from proxycal.methods.gradual.answer import GradualAnswer, answer_gradual
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "gradual.csv"
 LOADINGS = np.array([[1.0, 0.3, 0.8, 0.6, 0.9, -0.4], [0.2, 1.0, -0.5, 0.7, -0.3, 0.8]])
 SHAPES = {
     "linear": lambda e: 2.0 * e,
@@ -40,6 +41,15 @@ POLL_KINDS = {
 # The truth of the polls as it was set before: the mean error by sponsor, given the other columns.
 SET_TRUTH = {"D": (2.63, 0.37), "R": (-2.49, 0.40)}
 VALIDATED = 0.02
+HEAD = """# A bias that grades with the environment
+
+Made by `PYTHONPATH=src python benchmarks/gradual.py` (Python {python}, numpy {numpy}, scipy {scipy}).
+The worlds are in that file: two contents, three numeric environment columns and a category, content and
+proxies linear, residual sd of the outcome 0.7, the bias a function of one column with a root mean square of
+about 2, which is also the sd of the true outcome. Splines for all numeric columns. A step in E is not among
+the shapes: a spline rounds it off, and intervals near the step do not hold.
+
+"""
 RESAMPLES = 100
 
 
@@ -54,8 +64,8 @@ def world(
 ) -> dict[str, Any]:
     """Two contents that three numeric columns and a category move; the bias depends on the first column.
 
-    The true outcome is 1.5 z1 + z2 + noise of sd 0.7, the proxies have noise of sd 0.7. reach : the last proxy is
-    moved by e1, in its own sd. clusters : rows share E and an intercept of sd 1 within this many clusters.
+    The true outcome is 1.5 z1 + z2 + noise of sd 0.7, the proxies have noise of sd 0.7. reach : the last
+    proxy is moved by e1, in its own sd. clusters : rows share E and an intercept of sd 1 within them.
     """
     rng = np.random.default_rng([20260, seed])
     e, group = rng.normal(size=(n, 3)), rng.integers(0, 4, size=n)
@@ -135,10 +145,10 @@ def cells() -> list[dict[str, Any]]:
     return listed
 
 
-def simulate(seeds: int) -> pd.DataFrame:
-    """A row for each world, averaged over the seeds."""
-    rows = []
-    for cell in cells():
+def simulate(seeds: int, done: list[dict[str, Any]]) -> pd.DataFrame:
+    """A row for each world, averaged over the seeds; kept after each, so that `--resume` can go on."""
+    rows = list(done)
+    for cell in cells()[len(done) :]:
         settings = {name: value for name, value in cell.items() if name not in ("kind", "world")}
         results = pd.DataFrame([trial(seed=seed, **settings) for seed in range(seeds)])
         verdicts = results["verdict"].value_counts(normalize=True)
@@ -159,7 +169,7 @@ def simulate(seeds: int) -> pd.DataFrame:
                 "seconds": results["seconds"].mean(),
             }
         )
-        print(rows[-1], flush=True)
+        pd.DataFrame(rows).to_csv(RESULTS, index=False, float_format="%.6g")
     return pd.DataFrame(rows)
 
 
@@ -215,7 +225,7 @@ def true_sponsors(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
 
 
 def polls_by_era(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Sponsors estimated in each era alone; error of sponsored polls with their own era left out of the fit."""
+    """Sponsors in each era alone; error of sponsored polls with their own era left out of the fit."""
     rows, pieces = [], []
     for era, own in table.groupby("era"):
         inside, truth = sponsors(poll_answer(own.reset_index(drop=True))), true_sponsors(own)
@@ -246,7 +256,7 @@ def polls_by_era(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
 
 
 def resampled(table: pd.DataFrame) -> dict[str, float]:
-    """Polls resampled by race: does the standard error match the spread? Placebo sponsors: is the test of size?"""
+    """Standard errors against the spread of polls resampled by race; placebo sponsors against the size."""
     rng = np.random.default_rng(1)
     whole = sponsors(poll_answer(table))
     races = [rows for _, rows in table.groupby("race")]
@@ -297,9 +307,9 @@ def simulated_text(results: pd.DataFrame) -> str:
     refuse = results[results["kind"] == "refuse"][[*common, "refused", "found"]]
     return f"""## A bias that grades with E
 
-`ratio`: RMSE of the calibrated outcome over that of the report, mean over seeds (`ratio_worst`: the worst seed), 2% of
-rows validated; to reach <= 0.15. `coverage`: share of rows whose 95% interval of the bias holds it; to reach 0.92 to 0.98.
-`seconds` of CPU for a fit. All fits count, refused ones too.
+`ratio`: RMSE of the calibrated outcome over that of the report, mean over seeds (`ratio_worst`: the worst
+seed), 2% of rows validated; to reach <= 0.15. `coverage`: share of rows whose 95% interval of the bias
+holds it; to reach 0.92 to 0.98. `seconds` of CPU for a fit. All fits count, refused ones too.
 
 {markdown(bias)}
 
@@ -350,9 +360,10 @@ def polls_text() -> str:
     return f"""## Polls
 
 {len(table):,} polls of {table["race"].nunique():,} races. {answer.sentence}
-Over-identification p = {kept.fit.over_p:.2f}, first-stage F = {kept.tsls.strength:,.0f}; loading and fitting took
-{seconds:.2f} s (to reach: under 5 s). Verdict: {answer.verdict}. To reach: both sponsors within 2 se of the truth (the se
-of both added in squares), the right sign in each era, RMSE <= 5.6.
+Over-identification p = {kept.fit.over_p:.2f}, first-stage F = {kept.tsls.strength:,.0f}.
+Loading and fitting took {seconds:.2f} s (to reach: under 5 s). Verdict: {answer.verdict}.
+To reach: both sponsors within 2 se of the truth (the se of both added in squares), the right sign in each
+era, RMSE <= 5.6.
 
 {markdown(pd.DataFrame(rows))}
 
@@ -369,20 +380,14 @@ def main() -> None:
     parser.add_argument(
         "--part", choices=["all", "polls"], default="all", help="polls: print their part only"
     )
+    parser.add_argument("--resume", action="store_true", help="go on after the worlds in gradual.csv")
     chosen = parser.parse_args()
     if chosen.part == "polls":
         print(polls_text())
         return
-    results = simulate(chosen.seeds)
-    results.to_csv(HERE / "gradual.csv", index=False, float_format="%.6g")
-    head = (
-        "# A bias that grades with the environment\n\nMade by `PYTHONPATH=src python benchmarks/gradual.py` "
-        f"(Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}). The worlds are in "
-        "that file: two contents, three numeric environment columns and a category, content and proxies linear, "
-        "residual sd of the outcome 0.7, the bias a function of one column with a root mean square of about 2, "
-        "which is also the sd of the true outcome. Splines for all numeric columns. A step in E is not among the "
-        "shapes: a spline rounds it off, and intervals near the step do not hold.\n\n"
-    )
+    done = pd.read_csv(RESULTS).to_dict("records") if chosen.resume and RESULTS.exists() else []
+    results = simulate(chosen.seeds, done)
+    head = HEAD.format(python=platform.python_version(), numpy=np.__version__, scipy=scipy.__version__)
     (HERE / "gradual.md").write_text(head + simulated_text(results) + "\n" + polls_text(), encoding="utf-8")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +74,7 @@ def prepare_polls(raw: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
     table["office"] = table["type_simple"].map(OFFICES)
     table["log_sample"] = np.log(table["samplesize"])
     table["days"] = days_before(table)
-    labels = [f"{first}-{last - 1}" for first, last in zip(ERAS[:-1], ERAS[1:], strict=True)]
+    labels = [f"{first}-{last - 1}" for first, last in pairwise(ERAS)]
     table["era"] = pd.cut(table["year"], list(ERAS), right=False, labels=labels).astype(str)
     table = table.join(other_polls(table))
     alone = table[list(PROXIES)].isna().any(axis=1)

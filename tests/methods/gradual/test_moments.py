@@ -34,7 +34,7 @@ def test_pieces_are_the_whole(rows):
 
 @pytest.mark.parametrize("clustered", [True, False])
 def test_scores_add_up_where_clusters_straddle_pieces(rows, clustered):
-    basis, proxies, outcome, weights, cluster = rows
+    basis, proxies, outcome, weights, _ = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
 
     def scores(part):

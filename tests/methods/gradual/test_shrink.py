@@ -58,7 +58,8 @@ def test_robustness_is_that_of_sensemakr():
 
 
 def test_sensitivity_of_a_system_that_can_be_worked_out_by_hand():
-    # b(E) has variance 4, content accounts for none of it, noise 1: R2 = 4/5; e0 moves y by 1.5 * 2 through content.
+    # b(E) has variance 4, content accounts for none of it, noise 1: R2 = 4/5. e0 moves y by 1.5 * 2 through
+    # content.
     structure = Structure(
         np.array([[1.0], [1.0], [1.5]]),
         np.ones(3),

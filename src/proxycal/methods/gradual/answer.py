@@ -98,22 +98,34 @@ def answer_gradual(
     shrunk_columns: Collection[str] | None = None,
     level: float = 0.95,
 ) -> GradualAnswer:
-    """Estimate a bias that grades with the environment, assuming that E acts on the truth only through content.
+    """Estimate a bias that grades with E, assuming that E acts on the true outcome only through content.
 
     Parameters
     ----------
-    outcome : (n,) reported values
-    proxies : (n, K)
-    columns : environment column name -> (n,) values; categories as integer codes
-    kinds : environment column name -> "linear", "spline" or "category"
-    direction : "over" or "under"; says which tenth is the least biased where nothing else anchors the answer
-    weights : (n,) sampling weights of any unit
-    cluster : (n,) integer codes of rows that belong together
-    trusted : (n,) True where the report is known to be free of the bias
-    truth : (n,) the true value where it was validated, else missing
-    interactions : pairs of environment columns whose effects may depend on each other
-    shrunk_columns : categories to shrink (default: those with many levels)
-    level : of the intervals
+    outcome : (n,) array
+        Reported values.
+    proxies : (n, K) array
+        Measures of content that the reporter does not touch.
+    columns : mapping of environment column to (n,) array
+        Categories as integer codes.
+    kinds : mapping of environment column to "linear", "spline" or "category"
+        What b may look like along the column.
+    direction : "over" or "under"
+        Which tenth is the least biased where nothing else anchors the answer.
+    weights : (n,) array, optional
+        Sampling weights of any unit.
+    cluster : (n,) array, optional
+        Integer codes of rows that belong together.
+    trusted : (n,) array, optional
+        True where the report is known to be free of the bias.
+    truth : (n,) array, optional
+        The true value where it was validated, else missing.
+    interactions : pairs of environment columns
+        Whose effects may depend on each other.
+    shrunk_columns : names, optional
+        Categories to shrink (default: those with many levels).
+    level : float
+        Of the intervals.
 
     Examples
     --------
@@ -178,8 +190,8 @@ def _check_validated(
 ) -> list[Finding]:
     """Do the errors seen on validated rows follow b(E)? The one test of exclusion that data allow.
 
-    slope of (error - bias) on bias over the validated rows; its variance has a part from b, which all rows share,
-    and a part from the noise of the reports.
+    Slope of (error - bias) on bias over the validated rows; its variance has a part from b, which all rows
+    share, and a part from the noise of the reports.
     """
     rows = anchor.rows
     # Where no bias is found there is no direction to compare.
@@ -204,8 +216,8 @@ def _check_validated(
         Finding(
             "Do validated rows follow the estimated bias?",
             f"{1.0 + slope:.2f} per unit, p = {p:.2g}",
-            f"On {int(rows.sum())} validated rows the error of the report rises by {1.0 + slope:.2f} per unit of the "
-            f"estimated bias (p = {p:.2g}): they {agree} it.",
+            f"On {int(rows.sum())} validated rows the error of the report rises by {1.0 + slope:.2f} "
+            f"per unit of the estimated bias (p = {p:.2g}): they {agree} it.",
             "" if ok else "The environment acts on the true outcome directly: use method 'validated'.",
             ok=ok,
             topic="validated rows",
@@ -229,9 +241,9 @@ def _sentence(verdict: Verdict, estimate: Estimate, anchor: Anchor, findings: li
     known = estimate.sensitivity
     return (
         f"The environment moves the outcome beyond content ({p}): a reporting bias, {EXCLUSION}. "
-        f"Sizes are relative to {anchor.kind}. A direct effect would have to explain {100 * known.r2:.0f}% of the "
-        f"outcome's variance given content to account for it, {known.times_benchmark:.1f} times the effect of "
-        f"{known.benchmark!r} through content."
+        f"Sizes are relative to {anchor.kind}. To account for it, a direct effect would have to explain "
+        f"{100 * known.r2:.0f}% of the outcome's variance given content: {known.times_benchmark:.1f} times "
+        f"the effect of {known.benchmark!r} through content."
     )
 
 

@@ -20,9 +20,9 @@ Kind = Literal["linear", "spline", "category"]
 # A level with fewer rows has too much say in its own coefficient for a robust variance to be believed;
 # such levels share one coefficient.
 LEVEL_ROWS = 10
-# Knots of a spline by independent units, rows or clusters. Bends are shrunk (shrink.py), so a spare knot costs
-# little, while a missing one costs coverage where the bias bends: benchmarks/gradual.md. The outer knots leave
-# 0.2% of the rows on each straight end.
+# Knots of a spline by independent units, rows or clusters. Bends are shrunk (shrink.py), so a spare knot
+# costs little, while a missing one costs coverage where the bias bends: benchmarks/gradual.md. The outer
+# knots leave 0.2% of the rows on each straight end.
 KNOTS = ((1500, 12), (200, 8), (0, 5))
 OUTER = 0.002
 OTHER = -1
@@ -56,7 +56,7 @@ class Term:
         return 1 + max(len(self.knots) - 2, 0)
 
     def columns(self, values: Array) -> Array:
-        """(n, width) columns of the basis; a level that was never seen is missing unless rare levels share one."""
+        """(n, width) columns of the basis; a level never seen is missing unless rare levels share one."""
         if self.kind == "category":
             return _indicators(np.asarray(values, dtype=np.int64), self.levels)
         standard = (np.asarray(values, dtype=float) - self.center) / self.scale
@@ -168,11 +168,16 @@ def fit_basis(
 
     Parameters
     ----------
-    columns : name -> (n,) values; a category is given by integer codes >= 0
-    kinds : name -> "linear", "spline" or "category", in the order of the basis
-    interactions : pairs of names whose columns are multiplied as well
-    weights : (n,) sampling weights (default: all equal)
-    units : independent units in the whole table, which decide how many knots it can bear (default: rows)
+    columns : mapping of name to (n,) array
+        A category is given by integer codes >= 0.
+    kinds : mapping of name to "linear", "spline" or "category"
+        In the order of the basis.
+    interactions : pairs of names
+        Whose columns are multiplied as well.
+    weights : (n,) array, optional
+        Sampling weights (default: all equal).
+    units : int, optional
+        Independent units in the whole table, which decide how many knots it can bear (default: rows).
 
     Examples
     --------
@@ -264,8 +269,8 @@ def _indicators(codes: NDArray[np.int64], levels: NDArray[np.int64]) -> Array:
 def _natural_spline(x: Array, knots: Array) -> Array:
     """(n, k - 2) cubic pieces that join smoothly at the knots and are straight outside them.
 
-    d_j(x) = ((x - t_j)+^3 - (x - t_last)+^3) / (t_last - t_j); the columns d_j - d_{last-1} span, with 1 and x,
-    all natural cubic splines.
+    d_j(x) = ((x - t_j)+^3 - (x - t_last)+^3) / (t_last - t_j); the columns d_j - d_{last-1} span, with 1
+    and x, all natural cubic splines.
     """
     cubes = np.maximum(x[:, None] - knots[None, :], 0.0) ** 3
     slopes = (cubes[:, :-1] - cubes[:, -1:]) / (knots[-1] - knots[:-1])
@@ -273,7 +278,7 @@ def _natural_spline(x: Array, knots: Array) -> Array:
 
 
 def _unit_roughness(knots: Array) -> Array:
-    """R^(-1/2) for R = integral of f''f'' over the spline's columns, so that roughness becomes a sum of squares.
+    """R^(-1/2) for R = integral of f''f'' over the spline's columns: roughness becomes a sum of squares.
 
     f'' is a straight line between knots, f''f'' a parabola: Simpson's rule is exact there.
     """

@@ -1,4 +1,4 @@
-"""Which proxy does the environment reach directly, and by which column? Robust score tests, one for each pair."""
+"""Which proxy does the environment reach directly, and by which column? A robust score test for each pair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TESTABLE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class DirectEffect:
-    """The most suspect pair: index of the proxy, environment column, p-value corrected for all pairs tested."""
+    """The most suspect pair: index of the proxy, environment column, p-value corrected for all pairs."""
 
     proxy: int
     column: str
@@ -37,8 +37,8 @@ def strongest_direct_effect(
 ) -> DirectEffect | None:
     """Score test of a direct effect of each environment column on each proxy; None where none can be tested.
 
-    The over-identification test spreads over all restrictions at once; a proxy that one column reaches along a
-    straight line is seen in far fewer rows by asking for just that.
+    The over-identification test spreads over all restrictions at once; a proxy that one column reaches along
+    a straight line is seen in far fewer rows by asking for just that.
     """
     tests = list(_tests(fit, reduced, basis, covariance, units))
     if not tests:

@@ -1,4 +1,4 @@
-"""From sums to the estimate: how many contents, b with its covariance, the joint test, what speaks against it."""
+"""From sums to the estimate: number of contents, b with its covariance, joint tests, what speaks against it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Estimate:
     coefficients, covariance : (q,), (q, q) in the outcome's units per unit of the basis, after shrinkage
     tsls_coefficients, tsls_covariance : the same by 2SLS, None where K < 2d
     wald_p : joint test that the environment moves nothing beyond content, before shrinkage
-    straight_p : the same for the straight lines and levels closest to b(E), which has more power where it bends little
+    straight_p : the same for the straight lines and levels closest to b(E); stronger where b bends little
     units : independent units, clusters or rows; degrees : of freedom of the intervals
     n_effective : rows that independent, equally weighted observations would need
     direct : the proxy and the environment column most suspect of a direct effect
@@ -130,7 +130,7 @@ def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units
 
 
 def wald_test(bias: Array, covariance: Array, units: int) -> tuple[float, float]:
-    """F and p-value of b = 0; the covariance comes from `units` scores, so Hotelling's distribution applies."""
+    """F and p-value of b = 0; the covariance comes from `units` scores, hence Hotelling's distribution."""
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
     if rank == 0:
         return 0.0, 1.0

@@ -142,9 +142,9 @@ def _profile(loadings: Array, errors: Array, reduced: Reduced) -> tuple[Array, A
     """Gamma and the misfit of the slopes at the optimum over (Gamma, b), given Lambda and Psi.
 
     b frees the slopes of the outcome, so Gamma is the generalised least-squares fit of the proxies' slopes,
-    W Gamma ~ slopes_P; its weight Sigma_PP^-1 may be replaced by Psi_P^-1. The outcome's misfit follows that of the
-    proxies: gap_y = Sigma_yP Sigma_PP^-1 gap_P. Both are closed forms, which leaves (Lambda, Psi) to search over,
-    however many columns the basis has.
+    W Gamma ~ slopes_P; its weight Sigma_PP^-1 may be replaced by Psi_P^-1. The outcome's misfit follows that
+    of the proxies: gap_y = Sigma_yP Sigma_PP^-1 gap_P. Both are closed forms, which leaves (Lambda, Psi) to
+    search over, however many columns the basis has.
     """
     proxies, slopes = loadings[:-1], reduced.slopes[:-1]
     d = loadings.shape[1]
@@ -273,7 +273,7 @@ def _jacobian(structure: Structure) -> Array:
 
 
 def _normal_weight(structure: Structure, width: int) -> Array:
-    """(p, p) curvature of the quasi-likelihood in (slopes, resid): Sigma^-1 x I, and Sigma^-1 x Sigma^-1 on pairs.
+    """(p, p) curvature of the quasi-likelihood in (slopes, resid): Sigma^-1 x I and Sigma^-1 x Sigma^-1.
 
     Both carry the factor 2 of -2 log-likelihood over 2: 1 for the slopes, 1/2 for the covariances.
     """

@@ -138,11 +138,11 @@ def reduce(moments: Moments) -> Reduced:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSums:
-    """Sums of the rows' influence on (slopes, resid), by cluster; additive even where clusters straddle pieces.
+    """Sums of the rows' influence on (slopes, resid) by cluster; additive where clusters straddle pieces.
 
     rows, count : rows, and independent units among them (clusters, or rows)
-    codes : (G,) cluster codes with their sums in `sums` (G, p); without clusters every row is its own, `codes`
-    is None, `sums` is empty and `outer` (p, p) already holds the sum of outer products.
+    codes : (G,) cluster codes with their sums in `sums` (G, p); without clusters every row is its own,
+    `codes` is None, `sums` is empty and `outer` (p, p) already holds the sum of outer products.
     """
 
     rows: int

@@ -31,7 +31,8 @@ def refusals(
         yield Finding(
             "Is the likelihood determined?",
             f"{fit.flat} flat directions",
-            f"{n_proxies} proxies leave {fit.flat} directions of the model undetermined: different biases fit alike.",
+            f"{n_proxies} proxies leave {fit.flat} directions of the model undetermined: "
+            "different biases fit alike.",
             "Add a proxy that measures the same content with an error of its own.",
             ok=False,
             topic="flat likelihood",
@@ -60,7 +61,7 @@ def _no_content(n_proxies: int) -> Finding:
     return Finding(
         "Do the proxies measure content?",
         "d = 0",
-        f"The {n_proxies} proxies share nothing beyond what chance would produce: they measure no common content.",
+        f"The {n_proxies} proxies share no more than chance would produce: they measure no common content.",
         "Use proxies that measure what the outcome measures.",
         ok=False,
         topic="weak instruments",
@@ -72,17 +73,18 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
     statistic = f"p = {fit.over_p:.2g}"
     contents = "one content" if d == 1 else f"{d} contents"
     reading = (
-        f"Over-identification is rejected (p = {fit.over_p:.2g}): {contents} cannot explain how the environment "
-        f"moves the {n_proxies} proxies."
+        f"Over-identification is rejected (p = {fit.over_p:.2g}): {contents} cannot explain how the "
+        f"environment moves the {n_proxies} proxies."
     )
     if d == largest:
         return Finding(
             "Enough proxies for the content?",
             statistic,
-            f"{reading} Either content has more dimensions than {n_proxies} proxies can show, or the environment "
-            "reaches a proxy directly.",
+            f"{reading} Either content has more dimensions than {n_proxies} proxies can show, or the "
+            "environment reaches a proxy directly.",
             f"Add proxies: d contents need 2d of them, or d + 1 where the environment moves content in d "
-            f"directions, so {n_proxies} show at most {largest}. Or leave out a proxy that the environment reaches.",
+            f"directions, so {n_proxies} show at most {largest}. Or leave out a proxy that the environment "
+            "reaches.",
             ok=False,
             topic="too few proxies",
             value=fit.over_p,
@@ -91,7 +93,7 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
         "Does the environment reach the proxies only through content?",
         statistic,
         f"{reading} The environment most likely reaches a proxy directly.",
-        "Leave out the proxy that reporters or the environment can influence, or the environment column that does.",
+        "Leave out the proxy that the environment can influence, or the environment column that does.",
         ok=False,
         topic="over-identification",
         value=fit.over_p,
@@ -102,8 +104,8 @@ def _reached(direct: DirectEffect) -> Finding:
     return Finding(
         "Does the environment reach the proxies only through content?",
         f"p = {direct.p:.2g}",
-        f"Environment column {direct.column!r} moves proxy {direct.proxy + 1} beyond content (p = {direct.p:.2g}): "
-        "a proxy that the environment reaches cannot stand for content.",
+        f"Environment column {direct.column!r} moves proxy {direct.proxy + 1} beyond content "
+        f"(p = {direct.p:.2g}): a proxy that the environment reaches cannot stand for content.",
         f"Leave out proxy {direct.proxy + 1}, or {direct.column!r} if it can be no cause of the bias.",
         ok=False,
         topic="over-identification",

@@ -51,9 +51,9 @@ class Shrunk:
 def shrink(coefficients: Array, covariance: Array, groups: Sequence[Group]) -> Shrunk:
     """Empirical Bayes: each group is drawn from N(0, spread^2 shape); other coefficients are free.
 
-    The spreads maximise the likelihood of the estimates, N(0, V + T); the posterior mean is T (V + T)^-1 b, and
-    the free coefficients move with those they were estimated with. Over the range of a column the intervals
-    hold on average, as those of a smoothing spline do (Nychka 1988).
+    The spreads maximise the likelihood of the estimates, N(0, V + T); the posterior mean is T (V + T)^-1 b,
+    and the free coefficients move with those they were estimated with. Over the range of a column the
+    intervals hold on average, as those of a smoothing spline do (Nychka 1988).
     """
     groups = [group for group in groups if len(group.index)]
     if not groups:
@@ -75,7 +75,7 @@ def shrink(coefficients: Array, covariance: Array, groups: Sequence[Group]) -> S
     )
     chosen = best.x + np.log(WIDEN)
     total = noise + prior(chosen)
-    # b + V_.s V_ss^-1 (shrunk - b_s) with shrunk = b_s - V_ss (V + T)^-1 b_s: one formula for all coefficients.
+    # b + V_.s V_ss^-1 (shrunk - b_s), shrunk = b_s - V_ss (V + T)^-1 b_s: one formula for all coefficients.
     gain = np.linalg.solve(total, covariance[index]).T
     return Shrunk(
         coefficients - gain @ estimate,

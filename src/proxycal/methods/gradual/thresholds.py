@@ -3,7 +3,7 @@
 # "Bias found" needs a joint test of b below this. At 0.01 rather than 0.05 because robust tests of ten
 # coefficients reject somewhat too often in 500 rows: benchmarks/gradual.md, null worlds.
 FOUND_P = 0.01
-# Over-identification below this: a proxy that the environment reaches, or content that the proxies do not span.
+# Over-identification below this: a proxy that the environment reaches, or content that proxies do not span.
 OVER_P = 0.01
 # First-stage strength (Cragg-Donald F) below which 2SLS leans towards least squares (Staiger and Stock 1997).
 WEAK_F = 10.0

@@ -1,7 +1,7 @@
 """Two-stage least squares: d proxies stand for content, the others are their instruments, B(E) is exogenous.
 
-B(E) stands in every equation, so it can be partialled out first: with the reduced form's residual covariance S
-and slopes,
+B(E) stands in every equation, so it can be partialled out first: with the reduced form's residual covariance
+S and slopes,
 
     beta = (S_RI S_II^-1 S_IR)^-1 S_RI S_II^-1 S_Iy,     b = slopes_y - beta' slopes_R
 
@@ -119,7 +119,7 @@ def _moment_map(k1: int, width: int, chosen: list[int], others: list[int], beta:
 
 
 def _hansen(cross: Array, target: Array, covariance: Array) -> tuple[float, float]:
-    """J of two-step GMM: the instruments' moments that d slopes cannot bring to zero, in their own covariance."""
+    """J of two-step GMM: the instruments' moments that d slopes leave, in their own covariance."""
     df = len(target) - cross.shape[1]
     if df <= 0:
         return 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Writes iv_data.csv and references.json: what linearmodels 7.1 and PySensemakr 0.0.8 say about the same rows.
+"""Writes iv_data.csv and references.json: what linearmodels 7.1 and PySensemakr 0.0.8 say about them.
 
 Run in an environment of its own (pip install linearmodels PySensemakr); the package does not depend on them.
 """
