@@ -1,0 +1,21 @@
+"""Every threshold that decides a verdict of the gradual method, with what it was measured on."""
+
+# "Bias found" needs a joint test of b below this. At 0.01 rather than 0.05 because robust tests of ten
+# coefficients reject somewhat too often in 500 rows: benchmarks/gradual.md, null worlds.
+FOUND_P = 0.01
+# Over-identification below this: a proxy that the environment reaches, or content that proxies do not span.
+OVER_P = 0.01
+# First-stage strength (Cragg-Donald F) below which 2SLS leans towards least squares (Staiger and Stock 1997).
+WEAK_F = 10.0
+# Information on the least determined direction of the system, in units where every parameter is of order one:
+# 10 means a standard error of 0.3. Below it the normal approximation is not to be trusted.
+LEAST_INFORMATION = 10.0
+# Validated rows whose errors do not follow b(E) below this: exclusion is contradicted.
+VALIDATED_P = 0.01
+# Rows that an anchor needs before its own error can be estimated.
+ANCHOR_ROWS = 5
+VALIDATED_ROWS = 20
+# Categories with more levels are shrunk towards their mean.
+SHRINK_LEVELS = 6
+# Share of rows that serves as reference where nobody vouches for any.
+LEAST_BIASED = 0.1
