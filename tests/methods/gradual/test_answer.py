@@ -29,8 +29,8 @@ def table(seed=0, n=1200, size=1.5, n_proxies=4, reach=0.0, contents=2, direct=0
     }
 
 
-def answered(rows, direction="over", **options):
-    return answer_gradual(rows["outcome"], rows["proxies"], rows["columns"], KINDS, direction, **options)
+def answered(rows, **options):
+    return answer_gradual(rows["outcome"], rows["proxies"], rows["columns"], KINDS, **options)
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +76,6 @@ def test_without_an_anchor_the_answer_is_relative_to_the_least_biased_tenth(rows
     assert plain.anchor.kind == "the least biased tenth"
     assert plain.anchor.rows.mean() == pytest.approx(0.1, abs=0.01)
     assert np.quantile(own, 0.05) > -0.3
-    under = answered(rows | {"outcome": rows["truth"] - rows["bias"]}, "under").bias_of(rows["columns"]).bias
-    assert np.quantile(under, 0.95) < 0.3
-    assert np.corrcoef(under, own)[0, 1] < -0.95
 
 
 def test_shapes_give_levels_and_curves(plain):
@@ -136,9 +133,7 @@ def test_integer_weights_are_repeated_rows_for_the_point_estimate(rows):
     }
     straight = {"e": "linear", "f": "linear", "g": "category"}
     fits = [
-        answer_gradual(
-            data["outcome"], data["proxies"], data["columns"], straight, "over", **options
-        ).estimate
+        answer_gradual(data["outcome"], data["proxies"], data["columns"], straight, **options).estimate
         for data, options in (
             (rows, {"weights": counts.astype(float)}),
             (repeated, {"cluster": np.repeat(np.arange(len(counts)), counts)}),
@@ -164,9 +159,9 @@ def test_copies_within_clusters_add_nothing(rows, plain):
 @pytest.mark.parametrize(
     ("options", "topics"),
     [
-        ({"n_proxies": 1}, {"too few proxies"}),
-        ({"n_proxies": 2}, {"too few proxies"}),
-        ({"reach": 0.3, "n": 2000}, {"over-identification", "too few proxies", "weak instruments"}),
+        ({"n_proxies": 1}, {"too-few-proxies"}),
+        ({"n_proxies": 2}, {"too-few-proxies"}),
+        ({"reach": 0.3, "n": 2000}, {"over-identification", "too-few-proxies", "weak-instruments"}),
     ],
 )
 def test_refusals_say_what_would_help(options, topics):
@@ -182,18 +177,18 @@ def test_useless_proxies_are_refused(rows):
     noise = np.random.default_rng(0).normal(size=rows["proxies"].shape)
     answer = answered(rows | {"proxies": noise})
     assert answer.verdict == "not identified"
-    assert answer.findings[0].topic == "weak instruments"
+    assert answer.findings[0].topic == "weak-instruments"
 
 
 def test_validated_rows_expose_a_direct_effect_on_the_truth():
     rows = table(n=2000, size=0.0, direct=1.0)
     answer = answered(rows, truth=some(rows["truth"]))
-    check = next(finding for finding in answer.findings if finding.topic == "validated rows")
+    check = next(finding for finding in answer.findings if finding.topic == "validated-rows")
     assert answer.verdict == "not identified"
     assert not check.ok
     honest = table(n=2000)
     agree = answered(honest, truth=some(honest["truth"]))
-    assert next(finding for finding in agree.findings if finding.topic == "validated rows").ok
+    assert next(finding for finding in agree.findings if finding.topic == "validated-rows").ok
 
 
 def test_no_estimate_no_bias(rows):

@@ -40,13 +40,12 @@ def choose_anchor(
     basis: Array,
     coefficients: Array,
     outcome: Array,
-    direction: Literal["over", "under"],
     weights: Array | None = None,
     cluster: NDArray[np.int64] | None = None,
     trusted: NDArray[np.bool_] | None = None,
     truth: Array | None = None,
 ) -> Anchor:
-    """Validated rows where there are enough, else trusted rows, else the tenth with the least bias."""
+    """Validated rows where there are enough, else trusted rows, else the tenth with the least bias upward."""
     mass = np.ones(len(outcome)) if weights is None else weights
     if truth is not None and int(np.isfinite(truth).sum()) >= ANCHOR_ROWS:
         rows = np.isfinite(truth)
@@ -61,7 +60,7 @@ def choose_anchor(
         rows = np.asarray(trusted, dtype=bool)
     else:
         kind = "the least biased tenth"
-        size = (basis @ coefficients) * (1.0 if direction == "over" else -1.0)
+        size = basis @ coefficients
         rows = size <= weighted_quantile(size, np.array([LEAST_BIASED]), weights)[0]
     reference = np.average(basis[rows], axis=0, weights=mass[rows])
     return Anchor(kind, reference, 0.0, 0.0, np.inf, rows)

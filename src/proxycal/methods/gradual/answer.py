@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from proxycal.errors import TableError
-from proxycal.finding import Finding
 from proxycal.methods.gradual.anchor import Anchor, choose_anchor
 from proxycal.methods.gradual.basis import fit_basis
-from proxycal.methods.gradual.estimate import Estimate, estimate_bias
+from proxycal.methods.gradual.estimate import BiasEstimate, estimate_bias
 from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments, score_sums
 from proxycal.methods.gradual.refusals import too_few_proxies
 from proxycal.methods.gradual.shape import Shape, shapes
+from proxycal.methods.gradual.surface import RowBias, Surface, surface_of
 from proxycal.methods.gradual.thresholds import FOUND_P, VALIDATED_P, VALIDATED_ROWS
+from proxycal.methods.gradual.wording import verdict_sentence
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,28 +26,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Kind
+    from proxycal.result import Verdict
 
     Array = NDArray[np.float64]
-
-Verdict = Literal["bias found", "no bias found", "not identified"]
-EXCLUSION = "if the environment acts on the true outcome only through content"
-
-
-@dataclass(frozen=True, slots=True)
-class RowBias:
-    """Bias of rows with its standard error and interval, all (n,), in the outcome's units."""
-
-    bias: Array
-    se: Array
-    low: Array
-    high: Array
 
 
 @dataclass(frozen=True, slots=True)
 class GradualAnswer:
     """Everything the gradual method says about a table.
 
-    estimate : None where the proxies are too few for any estimate
+    estimate, anchor, surface : None where the proxies are too few for any estimate
     alpha : mean |bias| over the rows that are not the reference, with its standard error and interval
     shapes : b by level or along each environment column, relative to the reference level or the mean row
     findings : reasons against an answer (ok=False), and checks that passed
@@ -53,8 +43,9 @@ class GradualAnswer:
 
     verdict: Verdict
     sentence: str
-    estimate: Estimate | None
+    estimate: BiasEstimate | None
     anchor: Anchor | None
+    surface: Surface | None
     alpha: float
     alpha_se: float
     alpha_interval: tuple[float, float]
@@ -64,23 +55,9 @@ class GradualAnswer:
 
     def bias_of(self, columns: Mapping[str, Array]) -> RowBias:
         """Bias of rows with these environment columns, relative to the anchor."""
-        if self.estimate is None or self.anchor is None:
+        if self.surface is None:
             raise TableError("no bias was estimated: " + self.sentence)
-        return row_bias(self.estimate, self.anchor, self.estimate.basis.transform(columns), self.level)
-
-
-def row_bias(estimate: Estimate, anchor: Anchor, basis: Array, level: float) -> RowBias:
-    """Bias = (B - reference)'b + offset; the errors of b and of the offset add up."""
-    gap = basis - anchor.reference
-    bias = gap @ estimate.coefficients + anchor.offset
-    own = np.einsum("ij,jk,ik->i", gap, estimate.covariance, gap)
-    variance = np.maximum(own, 0.0) + anchor.offset_var
-    # Satterthwaite: degrees of freedom of a sum of two estimated variances.
-    spread = own**2 / estimate.degrees + anchor.offset_var**2 / anchor.offset_df
-    degrees = np.divide(variance**2, spread, out=np.full(len(bias), estimate.degrees), where=spread > 0.0)
-    se = np.sqrt(variance)
-    half = stats.t.ppf(0.5 + level / 2.0, np.maximum(degrees, 1.0)) * se
-    return RowBias(bias, se, bias - half, bias + half)
+        return self.surface.bias(columns, self.level)
 
 
 def answer_gradual(
@@ -88,8 +65,8 @@ def answer_gradual(
     proxies: Array,
     columns: Mapping[str, Array],
     kinds: Mapping[str, Kind],
-    direction: Literal["over", "under"],
     *,
+    proxy_names: Sequence[str] = (),
     weights: Array | None = None,
     cluster: NDArray[np.int64] | None = None,
     trusted: NDArray[np.bool_] | None = None,
@@ -103,15 +80,15 @@ def answer_gradual(
     Parameters
     ----------
     outcome : (n,) array
-        Reported values.
+        Reported values, turned so that the bias is upward.
     proxies : (n, K) array
         Measures of content that the reporter does not touch.
     columns : mapping of environment column to (n,) array
         Categories as integer codes.
     kinds : mapping of environment column to "linear", "spline" or "category"
         What b may look like along the column.
-    direction : "over" or "under"
-        Which tenth is the least biased where nothing else anchors the answer.
+    proxy_names : names, optional
+        What findings call the proxies (default: their numbers).
     weights : (n,) array, optional
         Sampling weights of any unit.
     cluster : (n,) array, optional
@@ -134,7 +111,7 @@ def answer_gradual(
     >>> content = 0.5 * e + rng.normal(size=2000)
     >>> proxies = content[:, None] + 0.5 * rng.normal(size=(2000, 3))
     >>> reported = content + 0.8 * e + 0.5 * rng.normal(size=2000)
-    >>> answer = answer_gradual(reported, proxies, {"e": e}, {"e": "linear"}, "over")
+    >>> answer = answer_gradual(reported, proxies, {"e": e}, {"e": "linear"})
     >>> answer.verdict, answer.estimate.dimension, answer.anchor.kind
     ('bias found', 1, 'the least biased tenth')
 
@@ -148,8 +125,8 @@ def answer_gradual(
     basis, rows = basis.without(repeated), rows[:, ~repeated]
     reduced = reduce(row_moments(rows, proxies, outcome, weights))
     scores = score_sums(reduced, rows, proxies, outcome, weights, cluster)
-    estimate = estimate_bias(basis, reduced, scores, shrunk_columns)
-    anchor = choose_anchor(rows, estimate.coefficients, outcome, direction, weights, cluster, trusted, truth)
+    estimate = estimate_bias(basis, reduced, scores, shrunk_columns, proxy_names)
+    anchor = choose_anchor(rows, estimate.coefficients, outcome, weights, cluster, trusted, truth)
     findings = list(estimate.refusals)
     if truth is not None and anchor.kind == "validated rows":
         findings += _check_validated(estimate, anchor, rows, outcome - truth, weights)
@@ -158,9 +135,10 @@ def answer_gradual(
     verdict = _verdict(estimate, findings)
     return GradualAnswer(
         verdict=verdict,
-        sentence=_sentence(verdict, estimate, anchor, findings),
+        sentence=verdict_sentence(verdict, estimate, anchor, findings),
         estimate=estimate,
         anchor=anchor,
+        surface=surface_of(estimate, anchor),
         alpha=alpha,
         alpha_se=alpha_se,
         alpha_interval=(max(alpha - half, 0.0), alpha + half),
@@ -170,7 +148,9 @@ def answer_gradual(
     )
 
 
-def mean_size(estimate: Estimate, anchor: Anchor, basis: Array, weights: Array | None) -> tuple[float, float]:
+def mean_size(
+    estimate: BiasEstimate, anchor: Anchor, basis: Array, weights: Array | None
+) -> tuple[float, float]:
     """alpha: mean |bias| over the rows that are not the reference, and its standard error (delta method)."""
     others = ~anchor.rows
     if not others.any():
@@ -186,7 +166,7 @@ def mean_size(estimate: Estimate, anchor: Anchor, basis: Array, weights: Array |
 
 
 def _check_validated(
-    estimate: Estimate, anchor: Anchor, basis: Array, error: Array, weights: Array | None
+    estimate: BiasEstimate, anchor: Anchor, basis: Array, error: Array, weights: Array | None
 ) -> list[Finding]:
     """Do the errors seen on validated rows follow b(E)? The one test of exclusion that data allow.
 
@@ -218,33 +198,21 @@ def _check_validated(
             f"{1.0 + slope:.2f} per unit, p = {p:.2g}",
             f"On {int(rows.sum())} validated rows the error of the report rises by {1.0 + slope:.2f} "
             f"per unit of the estimated bias (p = {p:.2g}): they {agree} it.",
-            "" if ok else "The environment acts on the true outcome directly: use method 'validated'.",
+            "Nothing to do."
+            if ok
+            else "The environment acts on the true outcome directly: model the error of the validated rows "
+            "instead, for example by regression calibration.",
             ok=ok,
-            topic="validated rows",
+            topic="validated-rows",
             value=p,
         )
     ]
 
 
-def _verdict(estimate: Estimate, findings: list[Finding]) -> Verdict:
+def _verdict(estimate: BiasEstimate, findings: list[Finding]) -> Verdict:
     if any(not finding.ok for finding in findings):
         return "not identified"
     return "bias found" if estimate.p_value < FOUND_P else "no bias found"
-
-
-def _sentence(verdict: Verdict, estimate: Estimate, anchor: Anchor, findings: list[Finding]) -> str:
-    if verdict == "not identified":
-        return next(finding.reading for finding in findings if not finding.ok)
-    p = f"p = {estimate.p_value:.2g}"
-    if verdict == "no bias found":
-        return f"The environment does not move the outcome beyond content ({p})."
-    known = estimate.sensitivity
-    return (
-        f"The environment moves the outcome beyond content ({p}): a reporting bias, {EXCLUSION}. "
-        f"Sizes are relative to {anchor.kind}. To account for it, a direct effect would have to explain "
-        f"{100 * known.r2:.0f}% of the outcome's variance given content: {known.times_benchmark:.1f} times "
-        f"the effect of {known.benchmark!r} through content."
-    )
 
 
 def _refused(finding: Finding, level: float) -> GradualAnswer:
@@ -252,6 +220,7 @@ def _refused(finding: Finding, level: float) -> GradualAnswer:
     return GradualAnswer(
         "not identified",
         finding.reading,
+        None,
         None,
         None,
         missing,

@@ -1,4 +1,4 @@
-"""From sums to the estimate: number of contents, b with its covariance, joint tests, what speaks against it."""
+"""From sums to the estimate: number of contents, b and its covariance, tests, what speaks against it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from proxycal.errors import TableError
+from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.gradual.direct import DirectEffect, strongest_direct_effect
 from proxycal.methods.gradual.mimic import MimicFit, fit_mimic, most_contents
 from proxycal.methods.gradual.refusals import refusals
@@ -18,19 +18,19 @@ from proxycal.methods.gradual.thresholds import SHRINK_LEVELS
 from proxycal.methods.gradual.tsls import TslsFit, first_stage, fit_tsls
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from proxycal.finding import Finding
     from proxycal.methods.gradual.basis import Basis
     from proxycal.methods.gradual.moments import Reduced, ScoreSums
+    from proxycal.result import Finding
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BiasEstimate:
     """b(E) up to a constant, from sufficient statistics alone.
 
     coefficients, covariance : (q,), (q, q) in the outcome's units per unit of the basis, after shrinkage
@@ -73,11 +73,16 @@ class Estimate:
 
 
 def estimate_bias(
-    basis: Basis, reduced: Reduced, scores: ScoreSums, shrunk_columns: Collection[str] | None = None
-) -> Estimate:
+    basis: Basis,
+    reduced: Reduced,
+    scores: ScoreSums,
+    shrunk_columns: Collection[str] | None = None,
+    proxy_names: Sequence[str] = (),
+) -> BiasEstimate:
     """Estimate b(E) from the reduced form and its scores.
 
     shrunk_columns : categories to shrink (default: those with more than SHRINK_LEVELS levels)
+    proxy_names : what refusals call the proxies (default: their numbers)
     """
     k1, width = reduced.slopes.shape
     if scores.count <= width + k1:
@@ -85,12 +90,14 @@ def estimate_bias(
             f"{scores.count} independent rows or clusters cannot determine {width} environment coefficients: "
             "use fewer environment columns, straight lines instead of splines, or a finer cluster"
         )
+    names = proxy_names or [f"proxy {index + 1}" for index in range(k1 - 1)]
     largest = most_contents(k1 - 1, width)
     covariance = scores.covariance(reduced.weight, 1 + width + largest)
     # The slopes of independent rows have variance 1/n in these units: what they have instead tells the n.
     n_effective = 1.0 / float(np.mean(np.diag(covariance)[: reduced.slopes.size]))
     tried = _try_contents(reduced, covariance, n_effective, largest)
     fit = _choose(tried)
+    relevance_p = _relevance(reduced, covariance, scores.count)
     direct = strongest_direct_effect(fit, reduced, basis, covariance, scores.count)
     normalising = first_stage(reduced, fit.structure.dimension, n_effective)[1]
     tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
@@ -98,7 +105,7 @@ def estimate_bias(
     raw_cov = to_units @ fit.bias_cov @ to_units.T
     shrunk = shrink(to_units @ fit.bias, raw_cov, _groups(basis, shrunk_columns))
     wald_p, straight_p = _joint_tests(fit, reduced, basis.bent, scores.count)
-    return Estimate(
+    return BiasEstimate(
         basis=basis,
         reduced=reduced,
         fit=fit,
@@ -115,28 +122,26 @@ def estimate_bias(
         tried=tried,
         direct=direct,
         sensitivity=sensitivity(fit.structure, reduced.whiten, basis.owners),
-        refusals=tuple(refusals(fit, tsls, direct, k1 - 1, largest)),
+        refusals=tuple(refusals(fit, tsls, direct, names, largest, relevance_p)),
     )
+
+
+def _relevance(reduced: Reduced, covariance: Array, units: int) -> float:
+    """p-value of "the proxies say nothing of the outcome, given the environment"."""
+    # The outcome is the last row of the lower triangle; its own variance comes last of all.
+    k1 = len(reduced.scale)
+    shared = slice(len(covariance) - k1, len(covariance) - 1)
+    return wald_p(reduced.resid[-1, :-1], covariance[shared, shared], units)
 
 
 def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units: int) -> tuple[float, float]:
     """p-values for all coefficients, and for the projection of b(E) on straight lines and levels."""
-    p = wald_test(fit.bias, fit.bias_cov, units)[1]
+    p = wald_p(fit.bias, fit.bias_cov, units)
     if not bent.any() or bent.all():
         return p, p
     # In the whitened basis least squares on some columns is an orthogonal projection on their span.
     spanned = np.linalg.qr(np.linalg.inv(reduced.whiten)[:, ~bent])[0]
-    return p, wald_test(spanned.T @ fit.bias, spanned.T @ fit.bias_cov @ spanned, units)[1]
-
-
-def wald_test(bias: Array, covariance: Array, units: int) -> tuple[float, float]:
-    """F and p-value of b = 0; the covariance comes from `units` scores, hence Hotelling's distribution."""
-    rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
-    if rank == 0:
-        return 0.0, 1.0
-    statistic = float(bias @ np.linalg.pinv(covariance, hermitian=True) @ bias)
-    f = statistic * (units - rank) / ((units - 1) * rank)
-    return f, float(stats.f.sf(f, rank, units - rank))
+    return p, wald_p(spanned.T @ fit.bias, spanned.T @ fit.bias_cov @ spanned, units)
 
 
 def _try_contents(

@@ -149,7 +149,7 @@ def _profile(loadings: Array, errors: Array, reduced: Reduced) -> tuple[Array, A
     proxies, slopes = loadings[:-1], reduced.slopes[:-1]
     d = loadings.shape[1]
     weighted = proxies / errors[:-1, None]
-    gamma = np.linalg.solve(proxies.T @ weighted + 1e-10 * np.eye(d), weighted.T @ slopes)
+    gamma = np.asarray(np.linalg.solve(proxies.T @ weighted + 1e-10 * np.eye(d), weighted.T @ slopes))
     gap = proxies @ gamma - slopes
     implied = proxies @ proxies.T + np.diag(errors[:-1])
     outcome = loadings[-1] @ proxies.T @ np.linalg.solve(implied, gap)

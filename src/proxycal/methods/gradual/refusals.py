@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.finding import Finding
-from proxycal.methods.gradual.thresholds import LEAST_INFORMATION, OVER_P, WEAK_F
+from proxycal.methods.gradual.thresholds import LEAST_INFORMATION, OVER_P, RELEVANT_P, WEAK_F
+from proxycal.result import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from proxycal.methods.gradual.direct import DirectEffect
     from proxycal.methods.gradual.mimic import MimicFit
@@ -16,17 +16,24 @@ if TYPE_CHECKING:
 
 
 def refusals(
-    fit: MimicFit, tsls: TslsFit | None, direct: DirectEffect | None, n_proxies: int, largest: int
+    fit: MimicFit,
+    tsls: TslsFit | None,
+    direct: DirectEffect | None,
+    proxies: Sequence[str],
+    largest: int,
+    relevance_p: float,
 ) -> Iterator[Finding]:
     """All reasons against the answer of this fit; none when it may be given."""
-    d = fit.structure.dimension
+    d, n_proxies = fit.structure.dimension, len(proxies)
     if d == 0:
         yield _no_content(n_proxies)
         return
+    if relevance_p >= RELEVANT_P:
+        yield _irrelevant(relevance_p)
     if fit.over_df > 0 and fit.over_p < OVER_P:
         yield _rejected(fit, n_proxies, d, largest)
     elif direct is not None and direct.p < OVER_P:
-        yield _reached(direct)
+        yield _reached(direct, proxies[direct.proxy])
     if fit.flat > 0:
         yield Finding(
             "Is the likelihood determined?",
@@ -35,7 +42,7 @@ def refusals(
             "different biases fit alike.",
             "Add a proxy that measures the same content with an error of its own.",
             ok=False,
-            topic="flat likelihood",
+            topic="flat-likelihood",
             value=float(fit.flat),
         )
     weak = _weak(fit, tsls)
@@ -52,7 +59,7 @@ def too_few_proxies(n_proxies: int) -> Finding:
         "Add a second proxy with an error of its own: K >= 2d proxies show d contents, or K >= d + 1 where "
         "the environment moves content in d directions.",
         ok=False,
-        topic="too few proxies",
+        topic="too-few-proxies",
         value=float(n_proxies),
     )
 
@@ -64,8 +71,21 @@ def _no_content(n_proxies: int) -> Finding:
         f"The {n_proxies} proxies share no more than chance would produce: they measure no common content.",
         "Use proxies that measure what the outcome measures.",
         ok=False,
-        topic="weak instruments",
+        topic="weak-instruments",
         value=0.0,
+    )
+
+
+def _irrelevant(p: float) -> Finding:
+    return Finding(
+        "Do the proxies say anything about the outcome?",
+        f"p = {p:.2g}",
+        "Given the environment, the proxies do not go with the outcome "
+        f"(p = {p:.2g}): what the environment does to its content cannot be taken out.",
+        "Use proxies that measure what the outcome measures.",
+        ok=False,
+        topic="relevance",
+        value=p,
     )
 
 
@@ -86,7 +106,7 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
             f"directions, so {n_proxies} show at most {largest}. Or leave out a proxy that the environment "
             "reaches.",
             ok=False,
-            topic="too few proxies",
+            topic="too-few-proxies",
             value=fit.over_p,
         )
     return Finding(
@@ -100,13 +120,13 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
     )
 
 
-def _reached(direct: DirectEffect) -> Finding:
+def _reached(direct: DirectEffect, proxy: str) -> Finding:
     return Finding(
         "Does the environment reach the proxies only through content?",
         f"p = {direct.p:.2g}",
-        f"Environment column {direct.column!r} moves proxy {direct.proxy + 1} beyond content "
+        f"Environment column {direct.column!r} moves proxy {proxy!r} beyond content "
         f"(p = {direct.p:.2g}): a proxy that the environment reaches cannot stand for content.",
-        f"Leave out proxy {direct.proxy + 1}, or {direct.column!r} if it can be no cause of the bias.",
+        f"Leave out proxy {proxy!r}, or {direct.column!r} if it can be no cause of the bias.",
         ok=False,
         topic="over-identification",
         value=direct.p,
@@ -128,6 +148,6 @@ def _weak(fit: MimicFit, tsls: TslsFit | None) -> Finding | None:
         f"The proxies predict each other too weakly ({shown}) to correct for their errors.",
         "Add proxies that measure the same content, or more rows.",
         ok=False,
-        topic="weak instruments",
+        topic="weak-instruments",
         value=float(strength),
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Kind, Term
-    from proxycal.methods.gradual.estimate import Estimate
+    from proxycal.methods.gradual.estimate import BiasEstimate
 
     Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Shape:
 
 
 def shapes(
-    estimate: Estimate,
+    estimate: BiasEstimate,
     mean: Mapping[str, Array],
     columns: Mapping[str, Array],
     weights: Array | None,
@@ -56,7 +56,7 @@ def shapes(
 
 
 def _shape(
-    estimate: Estimate,
+    estimate: BiasEstimate,
     term: Term,
     mean: Mapping[str, Array],
     values: Array,

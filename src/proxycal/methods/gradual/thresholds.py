@@ -5,6 +5,9 @@
 FOUND_P = 0.01
 # Over-identification below this: a proxy that the environment reaches, or content that proxies do not span.
 OVER_P = 0.01
+# The proxies must go with the outcome, given the environment: otherwise all that the environment does to content
+# would count as a bias (shuffled proxies do just that).
+RELEVANT_P = 0.01
 # First-stage strength (Cragg-Donald F) below which 2SLS leans towards least squares (Staiger and Stock 1997).
 WEAK_F = 10.0
 # Information on the least determined direction of the system, in units where every parameter is of order one:
@@ -19,3 +22,10 @@ VALIDATED_ROWS = 20
 SHRINK_LEVELS = 6
 # Share of rows that serves as reference where nobody vouches for any.
 LEAST_BIASED = 0.1
+# Independent rows or clusters for each coefficient that splines need: the smallest of the simulated worlds in
+# which coverage holds has 500 rows for 24 (benchmarks/gradual.py). With fewer, straight lines.
+UNITS_PER_COLUMN = 20
+# Slopes of the reduced form, proxies and outcome by columns of the basis, above which splines cost minutes.
+MOST_SLOPES = 1500
+# A category with more levels than this has no row for each of them in the summary.
+LISTED_LEVELS = 12
