@@ -203,7 +203,7 @@ _OURS = (
         summary="the part of the outcome that the environment moves beyond content, whatever its shape",
         home="proxycal.methods.gradual.fit:fit_gradual_method",
         record="proxycal.methods.gradual.fit:GradualFit",
-        cost=(4.5, 0.1),
+        cost=(4.5, 0.2),
     ),
     Method(
         name="paper",

@@ -57,8 +57,9 @@ def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
     """The rows with outcomes drawn from the null model."""
     if kept.fit.details.claim:
         raise SettingsError(
-            f"refute('null') does not apply to method='{kept.settings.method}': its tables let the environment "
-            "act on the true outcome, which this method rules out; use 'placebo', 'drop-proxy' or 'seed'"
+            f"refute('null') does not apply to method='{kept.settings.method}': its tables let the "
+            "environment act on the true outcome, which this method rules out; use 'placebo', "
+            "'drop-proxy' or 'seed'"
         )
     null = fit_null(kept.arrays, kept.settings, kept.fit.verdict == BIAS_FOUND)
     unvalidated = replace(kept.arrays, truth=None)
