@@ -6,8 +6,8 @@ FOUND_P = 0.01
 # Over-identification below this: a proxy that the environment reaches, or content that proxies do not span.
 OVER_P = 0.01
 # The proxies must go with the outcome, given the environment: otherwise all that the environment does to
-# content would count as a bias. With shuffled proxies one was "found" in 20 of 20 tables without this test, in
-# none of 20 with it.
+# content would count as a bias. With shuffled proxies one was "found" in 20 of 20 tables without this test,
+# in none of 20 with it.
 RELEVANT_P = 0.01
 # First-stage strength (Cragg-Donald F) below which 2SLS leans towards least squares (Staiger and Stock 1997).
 WEAK_F = 10.0
