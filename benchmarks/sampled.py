@@ -1,4 +1,4 @@
-"""Whether a sample that chooses the models changes the answer: tables in pieces, and the race itself."""
+"""Whether a sample that chooses the models changes the answer: tables in pieces, and the selection itself."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ QUICK = {800: 400}
 NEAR, SHARE = 0.1, 0.99
 FIRST_SEED = 7_000_000
 # How each table is fitted, and what each way is compared with.
-PATHS = ("whole", "pieces", "all rows race")
+PATHS = ("whole", "pieces", "all rows")
 COMPARED = {
     "pieces": "in pieces, models chosen by a sample; against the table in memory",
-    "all rows race": "race of all rows; against a race of 1,500",
+    "all rows": "models selected on all rows; against models selected on 1,500",
 }
 _NOTE = (
-    "Every table is fitted three times: as a frame in memory (its race sees 1,500 rows, or 6,000 if those "
-    "show no bias), in pieces with a sample of the size given, and in memory with a race of all rows. Two "
-    "fits agree where their verdicts are the same and, where that is a bias found, alpha differs by less "
-    "than 0.1 of its standard error; where no bias is claimed there is no alpha to agree on, and the last "
-    "column counts those that agree all the same. Five sizes of the bias (0, 1.5, 2, 3 and 5 residual sd) in "
-    "each of ten worlds. The seeds were not used while the rules were made."
+    "Every table is fitted three times: as a frame in memory (1,500 rows select its models, or 6,000 if "
+    "those show no bias), in pieces with a sample of the size given, and in memory with all rows "
+    "selecting. Two fits agree where their verdicts are the same and, where that is a bias found, alpha "
+    "differs by less than 0.1 of its standard error; where no bias is claimed there is no alpha to agree "
+    "on, and the last column counts those that agree all the same. Five sizes of the bias (0, 1.5, 2, 3 "
+    "and 5 residual sd) in each of ten worlds. The seeds were not used while the rules were made."
 )
 
 
@@ -65,7 +65,7 @@ def bench(quick: bool = False) -> Bench:
     """Every world, size of the bias and number of rows once."""
     sizes, alphas = (QUICK, (0.0, 3.0)) if quick else (SAMPLES, ALPHAS)
     cells: list[Cell] = []
-    # In an order that shows something of everything while a run is unfinished.
+    # In an order that shows something of every world while a run is unfinished.
     for alpha in alphas:
         for world in WORLDS:
             for n, sample in sizes.items():
@@ -94,9 +94,9 @@ def _fit(table: pd.DataFrame, calibrator: ProxyCalibrator, path: str, sample: in
         large = 0 if path == "pieces" else math.inf
         patches.enter_context(mock.patch.object(fit_module, "LARGE", large))
         patches.enter_context(mock.patch.object(sample_module, "SAMPLE_ROWS", sample))
-        if path == "all rows race":
-            race = partial(fit_exact, race_rows=len(table))
-            patches.enter_context(mock.patch.object(exact_module, "fit_exact", race))
+        if path == "all rows":
+            select = partial(fit_exact, compare_rows=len(table))
+            patches.enter_context(mock.patch.object(exact_module, "fit_exact", select))
         model = calibrator.fit(table)
     evidence = cast("ExactFit", model.result_.method_fit).evidence
     return {
@@ -163,7 +163,7 @@ def _by_size(made: pd.DataFrame) -> Any:
 
 
 def _sampled(path: str, sample: int) -> str:
-    return f"sample of {sample:,}" if path == "pieces" else "all race"
+    return f"sample of {sample:,}" if path == "pieces" else "all select"
 
 
 def _line(what: str, n: str, part: pd.DataFrame, judged: bool) -> dict[str, str]:

@@ -22,7 +22,7 @@ from proxycal.mixture.designs import Data, candidate_frames
 from proxycal.mixture.em import Rules
 from proxycal.mixture.information import newton
 from proxycal.mixture.laws import Shape
-from proxycal.mixture.select import FLOOR, Guess, compete
+from proxycal.mixture.select import FLOOR, Guess, fit_shapes
 from proxycal.mixture.starts import guesses_of_bias
 from proxycal.model import ProxyCalibrator
 from proxycal.studies import studies
@@ -112,7 +112,7 @@ def single_component(sim: Simulation) -> tuple[float, float]:
         guesses: list[Guess] = [
             (tau, None) for tau in guesses_of_bias(rows, rows.X[:, : 1 + arrays.P.shape[1]])[1:4:2]
         ]
-        candidate = compete([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
+        candidate = fit_shapes([Shape(1, shift=True)], rows, guesses, np.inf, FLOOR)[0]
         params, _ = newton(candidate.params, [rows], Rules.of([candidate.shape], rows.X.shape[1], FLOOR))
         return abs(float(params.a[0, 0])) * frame.scale
 

@@ -9,9 +9,8 @@ import pandas as pd
 from benchmarks.bench import VERDICTS, Bench, blocks
 from benchmarks.pages import Page, Part, number, percent, reached
 from benchmarks.trials import each_seed
-from proxycal.methods.checks.outcome import SURPRISING
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.model import ProxyCalibrator
-from proxycal.questions.assumptions import UNEVEN
 from proxycal.testing.violations import VIOLATIONS, draw_violation
 
 if TYPE_CHECKING:
@@ -24,7 +23,12 @@ FIRST_SEED = 4_000_000
 # An alpha this far from the truth, claimed as found, is a wrong number.
 WRONG = 0.1
 # These say what they saw by a p-value even where the model copes with it.
-_BY_P = {"constancy": 0.05, "heteroscedasticity": UNEVEN, "direct": SURPRISING, "shape": SURPRISING}
+_BY_P = {
+    "constancy": THRESHOLDS.constancy_p,
+    "heteroscedasticity": THRESHOLDS.noise_p,
+    "direct": THRESHOLDS.outcome_p,
+    "shape": THRESHOLDS.outcome_p,
+}
 _NOTE = (
     "alpha: the 10%, 50% and 90% points of the estimates beside the truth, whatever the verdict. The right "
     "finding of a violated world fires in so many of the data sets; of a clean world, any finding that asks "

@@ -1,4 +1,7 @@
-"""Docstrings of this package as Markdown: examples become code, "name : meaning" lines become a list."""
+"""Short docstrings as Markdown: examples become code, "name : meaning" lines become a list.
+
+Docstrings with numpy sections are left to griffe.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 _MEANING = re.compile(r"(?:^|(?<=\. ))(?P<names>[a-z]\w*(?:, \w+)*) : ", flags=re.MULTILINE)
 # The same as two columns; every line of the paragraph is one.
 _COLUMNS = re.compile(r"^(?P<names>[a-z]\w*) {2,}", flags=re.MULTILINE)
+_SECTION = re.compile(r"^[A-Z][a-z]+\n-{3,}$", flags=re.MULTILINE)
 
 
 class Markdown(Extension):
@@ -21,7 +25,7 @@ class Markdown(Extension):
 
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
         """Called by griffe for every module, class, function and attribute."""
-        if obj.docstring is not None:
+        if obj.docstring is not None and not _SECTION.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value)
 
 
@@ -40,5 +44,5 @@ def _listed(part: str) -> str:
         return part
     for pattern in (_MEANING, _COLUMNS):
         if pattern.search(part):
-            return pattern.sub(lambda found: f"\n- `{found['names']}`: ", part).strip()
+            return pattern.sub(lambda match: f"\n- `{match['names']}`: ", part).strip()
     return part

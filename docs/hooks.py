@@ -1,4 +1,4 @@
-"""What the site takes from elsewhere: the options of each command, benchmarks, the changelog."""
+"""What the site takes from the code: options of each command, output columns, benchmarks, the changelog."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from mkdocs.structure.files import File
 
 from proxycal.cli import app
+from proxycal.result import OUTPUT_COLUMNS
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = "<!-- options of {} -->"
 _BENCHMARKS = "<!-- benchmarks -->"
+_COLUMNS = "<!-- output columns -->"
 _CHANGELOG = "CHANGELOG.md"
 _MADE_BY_QUICK = "-quick"
 
@@ -36,6 +38,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == "cli.md":
         for name, command in _commands().items():
             markdown = markdown.replace(_OPTIONS.format(name), _options(command))
+    if page.file.src_uri == "reference.md":
+        markdown = markdown.replace(_COLUMNS, _output_columns())
     if page.file.src_uri == "benchmarks.md":
         lines = [f"- [{_title(path)}](benchmarks/{path.name})" for path in _benchmark_pages(config)]
         markdown = markdown.replace(_BENCHMARKS, "\n".join(lines))
@@ -57,24 +61,36 @@ def _commands() -> dict[str, Any]:
     return dict(group.commands)
 
 
-def _options(command: Any) -> str:
-    """A table of arguments and options, from the same place as `--help`."""
-    rows = ["| option | default | what it is |", "|---|---|---|"]
-    for one in command.params:
-        if "--help" not in one.opts:
-            meaning = escape(one.help or "").replace("|", "&#124;")
-            rows.append(f"| `{_written(one)}` | {_default(one)} | {meaning} |")
+def _output_columns() -> str:
+    """A table of the columns that calibration adds."""
+    rows = ["| column | meaning | unit |", "|---|---|---|"]
+    rows += [
+        f"| `{column.name}` | {_cell(column.meaning)} | {_cell(column.unit)} |" for column in OUTPUT_COLUMNS
+    ]
     return "\n".join(rows)
 
 
-def _written(one: Any) -> str:
-    if one.param_type_name == "argument":
-        return str(one.metavar or one.name.upper())
-    names = ", ".join(one.opts)
-    return names if one.is_flag else f"{names} {one.metavar or 'VALUE'}"
+def _options(command: Any) -> str:
+    """A table of arguments and options, from the same place as `--help`."""
+    rows = ["| option | default | meaning |", "|---|---|---|"]
+    for option in command.params:
+        if "--help" not in option.opts:
+            rows.append(f"| `{_written(option)}` | {_default(option)} | {_cell(option.help or '')} |")
+    return "\n".join(rows)
 
 
-def _default(one: Any) -> str:
-    if one.required:
+def _cell(text: str) -> str:
+    return escape(text).replace("|", "&#124;")
+
+
+def _written(option: Any) -> str:
+    if option.param_type_name == "argument":
+        return str(option.metavar or option.name.upper())
+    names = ", ".join(option.opts)
+    return names if option.is_flag else f"{names} {option.metavar or 'VALUE'}"
+
+
+def _default(option: Any) -> str:
+    if option.required:
         return "required"
-    return "" if one.default is None or one.default is False or one.default == "" else f"`{one.default}`"
+    return "" if option.default in (None, False, "") else f"`{option.default}`"

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import proxycal as pc
-from proxycal.report import plots
+from proxycal.report import style
 
 ALPHA = 2.0
 
@@ -31,16 +31,16 @@ def main() -> None:
     left.set_title(
         f"true bias {ALPHA:g}, estimate {model.alpha_:.2f} ({low:.2f} to {high:.2f})", fontsize=10, pad=20
     )
-    plots.styled(right, height=0.0)
-    for y, colour, name in ((y_obs, plots.BIASED, "reported"), (y_cal, plots.UNBIASED, "calibrated")):
+    style.styled(right, height=0.0)
+    for y, colour, name in ((y_obs, style.BIASED, "reported"), (y_cal, style.UNBIASED, "calibrated")):
         error = np.sqrt(np.mean((y - y_true) ** 2))
         right.scatter(
             y_true, y, s=7, color=colour, alpha=0.6, linewidths=0, label=f"{name}: error {error:.2f}"
         )
-    right.axline((0.0, 0.0), slope=1.0, color=plots.INK, linewidth=1.0, linestyle=":")
+    right.axline((0.0, 0.0), slope=1.0, color=style.INK, linewidth=1.0, linestyle=":")
     right.set_title("before and after, against the truth", fontsize=10, pad=20)
-    plots.label(right, "y, true", "y")
-    plots.legend(right)
+    style.label(right, "y, true", "y")
+    style.legend(right)
     target = Path(__file__).parent / "img" / "result.png"
     figure.savefig(target, dpi=130)
     print(f"{target}: {target.stat().st_size / 1024:.0f} KB")

@@ -49,13 +49,13 @@ def blocks(page: str) -> list[Block]:
     """The examples of a page, in order."""
     return [
         Block(
-            found["language"],
-            found["code"],
-            found["shown"],
-            found["slow"] is not None,
-            found.span("shown"),
+            match["language"],
+            match["code"],
+            match["shown"],
+            match["slow"] is not None,
+            match.span("shown"),
         )
-        for found in _BLOCK.finditer(page)
+        for match in _BLOCK.finditer(page)
     ]
 
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from proxycal.effect.match import match_effect
 from proxycal.methods.paper.content import fit_content
-from proxycal.methods.paper.content_config import ContentConfig
+from proxycal.methods.paper.settings import PaperSettings
 
 DIMENSIONS = (5, 20)
 PROXIES, ENVIRONMENT = 5, 14
@@ -40,7 +40,7 @@ def encoder(n: int) -> str:
     """Microseconds a row of z_hat from the encoder of stage 1, some rows at a time."""
     rng, rows = np.random.default_rng(0), np.arange(2000)
     P, E = rng.normal(size=(2000, PROXIES)), rng.normal(size=(2000, ENVIRONMENT))
-    config = ContentConfig(d_z=5, epochs=1, min_steps=0)
+    config = PaperSettings(d_z=5, epochs=1, min_steps=0)
     fit = fit_content(P, E, np.ones(2000), [rows[:1800]], [rows[1800:]], config, seed=0)[0]
     seconds = 0.0
     for begin in range(0, n, AT_ONCE):

@@ -77,7 +77,7 @@ def test_every_topic_of_a_finding_is_explained():
     source = "\n".join(text_of(path) for path in (ROOT / "src" / "proxycal").rglob("*.py"))
     topics = set(re.findall(r'topic="([a-z-]+)"', source))
     topics |= set(re.findall(r'_Question\(\s*"([a-z]+)"', source))
-    assert {"race", "missing", "collapse"} <= topics
+    assert {"comparison", "missing", "collapse"} <= topics
     guide = text_of(DOCS / "verdict.md")
     named = set(re.findall(r"^#### (\S+)$", guide, flags=re.MULTILINE)) | set(
         re.findall(r"\*([a-z-]+)\*", guide)
@@ -129,6 +129,10 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(site)
 
 
 def test_the_site_says_what_help_says(site):
+    from html import unescape
+
+    from proxycal.result import OUTPUT_COLUMNS
+
     html = text_of(site / "cli.html")
     assert "<!-- options" not in html
     assert "--direction" in html
@@ -137,4 +141,8 @@ def test_the_site_says_what_help_says(site):
     reference = text_of(site / "reference.html")
     assert "alpha_interval_" in reference
     assert "&gt;&gt;&gt;" in reference
+    for column in OUTPUT_COLUMNS:
+        assert f"<code>{column.name}</code></td>" in reference
+        assert f"<td>{column.meaning}</td>" in unescape(reference)
+    assert "<!-- output columns" not in reference
     assert "<blockquote>" not in reference  # what Markdown makes of an unfenced example

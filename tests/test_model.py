@@ -210,7 +210,7 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
     frame.loc[110, "y"] = np.nan
     model = ProxyCalibrator(ROLES, method="toy", missing="drop").fit(frame)
     assert model.result_.n == 57
-    with pytest.warns(ProxycalWarning, match=r"3 rows of 60 .* first at rows 3, 7, 10"):
+    with pytest.warns(ProxycalWarning, match=r"3 rows of 60 .* first at index 3, 7, 10"):
         out = model.calibrate(frame)
     gone = [103, 107, 110]
     assert list(out.index[out["y_cal"].isna()]) == gone

@@ -28,7 +28,6 @@ INSTALL = "pip install 'proxycal[paper]'"
 NETWORKS = {
     "methods.paper.score",
     "methods.paper.content",
-    "methods.paper.content_vae",
     "studies.tedvae",
     "methods.paper.fit",
     "methods.paper.networks.batches",

@@ -113,7 +113,7 @@ def answers_table(questions: tuple[Question, ...], models: list[pc.ProxyCalibrat
     rows = []
     for question, model in zip(questions, models, strict=True):
         low, high = model.alpha_interval_
-        gains = [one.value for one in model.findings_ if one.topic == "race"]
+        gains = [one.value for one in model.findings_ if one.topic == "comparison"]
         rows.append(
             (
                 question.label,

@@ -1,42 +1,42 @@
-"""Everything the package raises or warns: one root each, and every message says the remedy.
+"""The errors and warnings of the package: one base class each, and every message says what to do.
 
-The command line turns any `ProxycalError` into exit code 2 and one line; anything else is a defect.
+The command line turns any `ProxycalError` into exit code 2 and one line; anything else is a bug.
 """
 
 from __future__ import annotations
 
 
 class ProxycalError(Exception):
-    """Root of all errors that a user can do something about."""
+    """Base class of all errors that a user can do something about."""
 
 
 class RolesError(ProxycalError):
-    """The columns were declared inconsistently: say which column and which two roles."""
+    """The roles are inconsistent. The message names the column and the roles."""
 
 
 class TableError(ProxycalError):
-    """The table cannot be used as it is: say the column, how many rows, the first of them, the remedy."""
+    """The table cannot be used. The message names the column, the rows and a remedy."""
 
 
 class SettingsError(ProxycalError):
-    """An argument or a configuration value is outside what is allowed: list what is."""
+    """An argument or a value of a settings file is not allowed. The message lists what is."""
 
 
 class TrainingError(ProxycalError):
-    """A fit could not go on: say the stage, the epoch, the term and the likely column."""
+    """A fit failed. The message names the stage, the epoch, the term and the likely column."""
 
 
 class StoreError(ProxycalError):
-    """A file or a run folder cannot be read or written: say which, why, and what to do."""
+    """A file or run folder cannot be read or written. The message says which, why, and what to do."""
 
 
 class EngineError(ProxycalError):
-    """A worker of a parallel run was lost: say what it most likely lacked and how to go on."""
+    """A worker of a parallel run was lost. The message gives the likely reason and how to resume."""
 
 
 class UnavailableError(ProxycalError):
-    """A part is not installed or not in this release: say what to use or install instead."""
+    """A feature is not installed or not available. The message says what to install or use instead."""
 
 
 class ProxycalWarning(UserWarning):
-    """Root of all warnings: the answer stands, but the reader should know this."""
+    """Base class of all warnings: the result is valid, but the reader should know this."""

@@ -26,6 +26,7 @@ from browser import use_scheme, use_width
 from proxycal.errors import ProxycalError
 from proxycal.files import read_table, write_table
 from proxycal.report.summary import between, number, sentence
+from proxycal.table.surface import speaking
 from proxycal.testing.example import biased_jobs
 
 HOSTILE = "<img src=x onerror=\"document.title='hit'\">"
@@ -280,7 +281,9 @@ def test_gaps_are_found_before_the_run_and_its_own_message_is_shown(page, tmp_pa
     write_table(sim.table, tmp_path / "gaps.parquet")
     upload(page, tmp_path / "gaps.parquet")
     read(page, 120)
-    missing = next(one for one in proxycal.audit(sim.table, sim.roles) if one.topic == "missing")
+    with speaking("app"):
+        findings = proxycal.audit(sim.table, sim.roles)
+    missing = next(finding for finding in findings if finding.topic == "missing")
     for part in (missing.question, missing.statistic, missing.reading, missing.remedy):
         assert part in text(page, "#audit")
     page.find_element("id", "run").click()

@@ -21,7 +21,7 @@ def test_jobs_gets_the_roles_of_the_study():
     assert roles_from(guessed(biased_jobs().table)) == jobs.roles
     why = {guess.column: guess.why for guess in guess_roles(jobs.table)}
     assert "levels are columns of their own" in why["race"]
-    assert "log_re78 again" in why["re78"]
+    assert "a copy of log_re78" in why["re78"]
 
 
 def test_simulated_tables_get_their_roles():

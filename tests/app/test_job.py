@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 import proxycal
-from proxycal.app.answer import picture_of, read_answer, svg_of
+from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.request import Request
 from proxycal.app.tables import Table, read_upload
 from proxycal.app.workspace import Workspace, Workspaces
@@ -23,9 +23,9 @@ from proxycal.settings import Settings
 @pytest.fixture
 def workspaces(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    made = Workspaces()
-    yield made
-    made.close_all()
+    opened = Workspaces()
+    yield opened
+    opened.close_all()
 
 
 @pytest.fixture(scope="module")
@@ -68,18 +68,20 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wanted = model.calibrate(table.frame)
-    found = read_table(job.folder / "calibrated.csv")
-    assert list(found.columns) == [*sim.table.columns, *wanted.columns]
-    assert found[sim.table.columns].equals(table.frame)
-    assert found[wanted.columns].equals(wanted)  # to the last digit
+    calibrated = read_table(job.folder / "calibrated.csv")
+    assert list(calibrated.columns) == [*sim.table.columns, *wanted.columns]
+    assert calibrated[sim.table.columns].equals(table.frame)
+    assert calibrated[wanted.columns].equals(wanted)  # to the last digit
     answer = read_answer(job.folder)
     assert answer.sentence == sentence(model.result_)
     assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
-    assert {"residual", "power"} <= {one.kind for one in answer.pictures}
+    assert {"residual", "power"} <= {picture.kind for picture in answer.pictures}
     assert picture_of(answer, "../../etc/passwd").kind == "residual"
-    for one in answer.pictures:
-        assert svg_of(job.folder, one).startswith("<svg")
-        assert f'id="{one.kind}-' in svg_of(job.folder, one)
+    report = (job.folder / REPORT).read_text(encoding="utf-8")
+    for picture in answer.pictures:
+        assert picture.svg.startswith("<svg")
+        assert f'id="{picture.kind}-' in picture.svg
+        assert picture.svg in report  # drawn once
     loaded = proxycal.load(job.folder / "run")
     assert loaded.alpha_ == model.alpha_
     assert answer.power == loaded.result_.questions["power"].reading
@@ -94,7 +96,8 @@ def test_a_column_that_calibration_writes_is_refused_before_the_fit(workspaces, 
 
 def test_a_page_that_closes_leaves_no_process_and_no_file(workspaces, sim):
     first, second = workspaces.open(), workspaces.open()
-    jobs = [one.start(kept(one, sim.table), Request(sim.roles, Settings(), 200)) for one in (first, second)]
+    asked = Request(sim.roles, Settings(), 200)
+    jobs = [workspace.start(kept(workspace, sim.table), asked) for workspace in (first, second)]
     workspaces.close(first)
     assert gone(jobs[0].pid)
     assert not first.folder.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
@@ -68,8 +67,7 @@ def test_the_commands_run_and_give_the_same_alpha(hostile, capsys):
     assert [arguments[:2] for arguments in used] == [["proxycal", "fit"], ["proxycal", "calibrate"]]
     for arguments in used:
         assert main(arguments[1:]) == 0, capsys.readouterr().err
-    found = json.loads((folder / "run" / "results.json").read_text(encoding="utf-8"))
-    assert found["alpha"] == model.alpha_
+    assert proxycal.load(folder / "run").alpha_ == model.alpha_
     assert "y_cal" in read_table(folder / "calibrated.csv")
     assert not (folder / "owned").exists(), "the shell ran no part of a name"
 

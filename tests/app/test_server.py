@@ -17,6 +17,6 @@ def test_what_is_known_to_go_wrong_keeps_its_words():
 
 
 def test_what_nobody_expected_is_a_message_too():
-    with pytest.raises(ProxycalError, match=r"ZeroDivisionError.*defect in proxycal"):
+    with pytest.raises(ProxycalError, match=r"ZeroDivisionError.*bug in proxycal"):
         asyncio.run(_in_thread(lambda: 1 / 0))
     assert asyncio.run(_in_thread(divmod, 7, 2)) == (3, 1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from proxycal.app import views
-from proxycal.app.answer import Answer, Shown
+from proxycal.app.answer import Answer
 from proxycal.app.guess import guess_roles
 from proxycal.app.tables import Table
-from proxycal.result import Finding
+from proxycal.methods.registry import METHODS, register
+from proxycal.report.pictures import Picture
+from proxycal.result import OUTPUT_COLUMNS, Finding
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 
@@ -23,7 +27,7 @@ def table():
 
 
 def all_views(table):
-    shown = Shown("residual", HOSTILE, HOSTILE, HOSTILE)
+    shown = Picture("residual", "evidence", HOSTILE, HOSTILE, HOSTILE, wide=True, svg="<svg></svg>")
     answer = Answer("bias found", HOSTILE, ((HOSTILE, HOSTILE),), (shown,), (HOSTILE,), 1, 2, HOSTILE)
     links = dict.fromkeys(("table", "report", "view", "python", "shell"), "session/x")
     trouble = Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False)
@@ -33,14 +37,14 @@ def all_views(table):
         "audit": views.audit([trouble, Finding(HOSTILE, "", HOSTILE, "", ok=True)]),
         "message": views.message(HOSTILE),
         "answer": views.answer(answer, links, HOSTILE, HOSTILE, "residual", 1.0),
-        "picture": views.picture(shown, "<svg></svg>"),
+        "picture": views.picture(shown),
     }
 
 
 def test_nothing_from_a_table_becomes_markup(table):
-    for name, made in all_views(table).items():
-        assert "<img" not in made, name
-        assert "&lt;img" in made, name
+    for name, html in all_views(table).items():
+        assert "<img" not in html, name
+        assert "&lt;img" in html, name
 
 
 def test_the_drawing_itself_is_markup(table):
@@ -48,27 +52,35 @@ def test_the_drawing_itself_is_markup(table):
 
 
 def test_a_category_may_have_sizes_of_its_own(table):
-    made = all_views(table)["columns"]
-    assert 'value="by:&lt;img' in made
-    assert 'value="by:y"' not in made
+    html = all_views(table)["columns"]
+    assert 'value="by:&lt;img' in html
+    assert 'value="by:y"' not in html
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_the_networks_are_offered_where_torch_is_installed(table, monkeypatch, installed):
-    monkeypatch.setattr("proxycal.methods.registry.is_installed", lambda package: installed)
-    made = all_views(table)["columns"]
-    assert ('<option value="paper" disabled>' in made) is not installed
-    assert ("proxycal[paper]" in made) is not installed
+@pytest.mark.parametrize("library", ["numpy", "no_such_library"])
+def test_a_method_is_offered_where_its_libraries_are_installed(table, library):
+    toy = replace(METHODS["moments"], name="toy", libraries=(library,), needs="toys")
+    with register(toy):
+        html = all_views(table)["columns"]
+    installed = library == "numpy"
+    assert ('<option value="toy" disabled>' in html) is not installed
+    assert ("proxycal[toys]" in html) is not installed
+
+
+def test_the_answer_lists_the_columns_that_calibration_adds(table):
+    html = all_views(table)["answer"]
+    for column in OUTPUT_COLUMNS:
+        assert f"<code>{column.name}</code></dt><dd>{column.meaning}" in unescape(html)
 
 
 def test_guesses_are_chosen_and_ids_do_not_depend_on_names(table):
-    made = all_views(table)["columns"]
-    assert 'id="role_1_0"' in made
-    assert 'value="outcome" selected' in made
+    html = all_views(table)["columns"]
+    assert 'id="role_1_0"' in html
+    assert 'value="outcome" selected' in html
 
 
 def test_findings_that_are_fine_are_folded_away():
     fine = [Finding("Enough rows?", "40 rows", "Enough.", "", ok=True)] * 3
-    assert "All 3 questions are answered well." in views.audit(fine)
-    assert "1 to look at, 3 fine." in views.audit([*fine, Finding("q", "s", "r", "Do this.", ok=False)])
+    assert "All 3 checks passed." in views.audit(fine)
+    assert "1 to look at, 3 passed." in views.audit([*fine, Finding("q", "s", "r", "Do this.", ok=False)])
     assert "Do this." in views.audit([Finding("q", "s", "r", "Do this.", ok=False)])

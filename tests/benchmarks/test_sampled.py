@@ -50,9 +50,9 @@ def test_the_page_counts_and_names_who_does_not_agree():
     frame = pd.DataFrame([trial("bias found")] * 98 + [trial("not identified")] * 2)
     made = page(frame)
     lines = {(row["fitted"], row["rows"]): row for row in made.parts[0].rows}
-    pieces, race = (lines[what, "all"] for what in sampled.COMPARED.values())
+    pieces, all_rows = (lines[what, "all"] for what in sampled.COMPARED.values())
     assert (pieces["agree"], pieces["reached"]) == ("98 of 100", "**no**")
-    assert (race["agree"], race["reached"]) == ("100 of 100", "yes")
+    assert (all_rows["agree"], all_rows["reached"]) == ("100 of 100", "yes")
     assert [row["verdicts"] for row in made.parts[1].rows] == ["bias found / not identified"] * 2
 
 

@@ -25,8 +25,8 @@ def test_what_counts_as_an_alarm():
         return Finding("q", "s", "r", "m", ok, topic, value)
 
     coped = finding("shape", True, 1e-9)
-    findings = [finding("race", False), coped, finding("direct", True, 0.5), finding("gap", True, 0.0)]
-    assert alarms(findings) == ["race", "shape"]
+    findings = [finding("comparison", False), coped, finding("direct", True, 0.5), finding("gap", True, 0.0)]
+    assert alarms(findings) == ["comparison", "shape"]
 
 
 @pytest.mark.parametrize(
@@ -56,15 +56,15 @@ def test_the_page_counts_and_judges():
 
     frame = trials([
         block("clean", [[]] * 10 + [["gate"]]),
-        block("leak 0.2", [["exclusion", "race"]] * 8 + [["race"]] * 3),
+        block("leak 0.2", [["exclusion", "comparison"]] * 8 + [["comparison"]] * 3),
         block("no overlap", [["gap"], ["overlap"]]),
-        block("leak into all", [["race"]]),
+        block("leak into all", [["comparison"]]),
     ])  # fmt: skip
     page = violations.page(frame)
     rows = {row["world"]: row for row in page.parts[0].rows}
     assert (rows["clean"]["fires"], rows["clean"]["reached"]) == ("9%", "yes")
     assert (rows["leak 0.2"]["fires"], rows["leak 0.2"]["reached"]) == ("73%", "**no**")
-    assert rows["leak 0.2"]["others that fire"] == "race 100%"
+    assert rows["leak 0.2"]["others that fire"] == "comparison 100%"
     assert rows["leak 0.2"]["estimated"] == "6.00 (2.00 to 10.00)"
     assert rows["leak 0.2"]["verdict right"] == "9%"
     assert (rows["no overlap"]["fires"], rows["no overlap"]["reached"]) == ("100%", "yes")

@@ -52,7 +52,7 @@ def test_power_prints_a_table_a_sentence_and_a_picture(capsys, place):
 def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     run = place / "asked"
     assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
-    assert "Attempts to break it" not in (run / "report.html").read_text(encoding="utf-8")
+    assert "Attempts to refute it" not in (run / "report.html").read_text(encoding="utf-8")
     assert main(["refute", str(run), "--kind", "drop-proxy", "--quiet"]) == 0
     assert main(["power", str(run), "--alphas", "2", "--repetitions", "2", "--json"]) == 0
     reading = json.loads(capsys.readouterr().out)["reading"]

@@ -1,4 +1,4 @@
-"""The exact estimator on arrays: known truth, and everything that must not matter."""
+"""The exact estimator on arrays: known truth, and all that must not matter."""
 
 from dataclasses import fields, replace
 
@@ -73,15 +73,17 @@ def test_everything_about_a_gaussian_bias(world, found):
     assert 0.02 < se_of(found)[0] / world.residual_sd < 0.3
     assert found.sigma == pytest.approx(world.residual_sd, rel=0.1)
     assert found.share == pytest.approx(world.a.mean(), abs=0.05)
-    assert found.n_race == 400
+    assert found.n_compared == 400
     assert found.cluster_sd == 0.0
 
 
 def test_gain_is_the_difference_of_the_two_best_bics(found):
-    claims = [r.bic for r in found.runners if r.entrant.shape.claims_bias]
-    others = [r.bic for r in found.runners if not r.entrant.shape.claims_bias]
+    claims = [candidate.bic for candidate in found.candidates if candidate.claims_bias]
+    others = [candidate.bic for candidate in found.candidates if not candidate.claims_bias]
     assert found.gain == pytest.approx(min(others) - min(claims), abs=0.2)
-    assert [r.bic for r in found.runners] == sorted(r.bic for r in found.runners)
+    assert [candidate.bic for candidate in found.candidates] == sorted(
+        candidate.bic for candidate in found.candidates
+    )
 
 
 def test_each_level_of_a_bias_that_differs():
@@ -193,10 +195,10 @@ def test_row_order_changes_no_digit(kind, fits):
     assert other.gain == one.gain
 
 
-def test_row_order_changes_no_digit_of_a_race_on_a_sample(fits):
+def test_row_order_changes_no_digit_of_a_selection_on_a_sample(fits):
     data, _ = fits["zero-inflated"]
     order = np.random.default_rng(1).permutation(len(data.y))
-    one, other = (fit_exact(d, max_j=2, race_rows=150) for d in (data, data.take(order)))
+    one, other = (fit_exact(d, max_j=2, compare_rows=150) for d in (data, data.take(order)))
     np.testing.assert_array_equal(other.shift, one.shift)
     np.testing.assert_array_equal(other.shift_cov, one.shift_cov)
 
@@ -237,17 +239,17 @@ def test_pieces_of_a_large_table_add_up(world, found, monkeypatch):
     assert_same(found, fit_exact(data_of(world), max_j=2), 1e-8)
 
 
-def test_a_race_on_a_sample_ends_on_all_rows(world, found):
+def test_a_selection_on_a_sample_ends_on_all_rows(world, found):
     for seed in (0, 1):
-        sampled = fit_exact(data_of(world), max_j=1, race_rows=200, seed=seed)
-        assert sampled.n_race == 200
+        sampled = fit_exact(data_of(world), max_j=1, compare_rows=200, seed=seed)
+        assert sampled.n_compared == 200
         assert_same(found, replace(sampled, gain=found.gain), 1e-6)
     assert sampled.gain > 0.0
 
 
 def test_leaders_that_meet_on_a_part_end_on_all_rows(world, found, monkeypatch):
     monkeypatch.setattr(exact, "JUDGE_ROWS", 150)
-    met = fit_exact(data_of(world), max_j=1, race_rows=200)
+    met = fit_exact(data_of(world), max_j=1, compare_rows=200)
     assert_same(found, replace(met, gain=found.gain), 1e-6)
 
 
@@ -370,7 +372,7 @@ def test_rows_are_what_the_frame_says(world, found):
 
 
 @pytest.mark.parametrize(("kind", "alpha"), [("gaussian", 0.0), ("exponential", 3.0), ("zero-inflated", 3.0)])
-def test_whole_weights_are_repeated_rows_over_the_whole_race(kind, alpha):
+def test_whole_weights_are_repeated_rows_over_the_whole_comparison(kind, alpha):
     world = draw_world(kind, 300, alpha, seed=4)
     times = np.random.default_rng(4).integers(1, 4, size=300)
     data = data_of(world)

@@ -1,14 +1,14 @@
-"""Tables too large to race or to hold at once: the same answer from parts, pieces and all rows."""
+"""Tables too large to select on or to hold at once: the same answer from parts, pieces and all rows."""
 
 import numpy as np
 import pytest
 
 import proxycal.mixture.compare as exact
 import proxycal.mixture.designs as designs
-import proxycal.mixture.maximise as polish
+from proxycal.mixture import maximise
 from proxycal.mixture.designs import Data
 from proxycal.mixture.em import run
-from proxycal.mixture.full_data import fit_everything
+from proxycal.mixture.full_data import fit_full_data
 from proxycal.testing.worlds import draw_world
 
 
@@ -24,8 +24,8 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
     data = data_of(draw_world(kind, 1200, 4.0, seed=3))
     whole = exact.fit_exact(data)
     monkeypatch.setattr(exact, "JUDGE_ROWS", 400)
-    parted = exact.fit_exact(data, race_rows=300)
-    assert parted.n_race == 300
+    parted = exact.fit_exact(data, compare_rows=300)
+    assert parted.n_compared == 300
     assert parted.converged
     assert parted.gain > 0
     assert parted.bias.shape == whole.bias.shape
@@ -34,11 +34,11 @@ def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch,
 
 
 @pytest.mark.parametrize("seed", [3, 6])
-def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(seed):
+def test_a_weak_bias_that_trails_in_the_sample_gets_a_second_look(seed):
     data = data_of(draw_world("gaussian", 3000, 1.4, seed=seed))
-    whole = exact.fit_exact(data, race_rows=3000)
-    found = exact.fit_exact(data, race_rows=250)
-    assert (found.n_race, whole.n_race) == (1000, 3000)
+    whole = exact.fit_exact(data, compare_rows=3000)
+    found = exact.fit_exact(data, compare_rows=250)
+    assert (found.n_compared, whole.n_compared) == (1000, 3000)
     assert found.gain == pytest.approx(whole.gain, abs=1e-4)
     assert found.gain > 30.0
     np.testing.assert_allclose(found.shift, whole.shift, rtol=1e-6)
@@ -47,9 +47,9 @@ def test_a_weak_bias_that_trails_in_the_race_gets_a_second_look(seed):
 def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     data = data_of(draw_world("exponential", 700, 3.0, seed=1))
     monkeypatch.setattr(designs, "CHUNK", 150)
-    kept = exact.fit_exact(data, race_rows=300)
+    kept = exact.fit_exact(data, compare_rows=300)
     monkeypatch.setattr(designs, "KEEP_ROWS", 100)
-    anew = exact.fit_exact(data, race_rows=300)
+    anew = exact.fit_exact(data, compare_rows=300)
     # A thousandth of a standard error is far more than rounding and far less than a row lost or doubled.
     se = np.sqrt(np.diag(kept.shift_cov))
     assert (np.abs(anew.shift - kept.shift) < 1e-3 * se).all()
@@ -69,8 +69,8 @@ def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_ha
     data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
     part = data.take(np.arange(0, 1200, 2))
     sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
-    answer = fit_everything(sample, lambda frame: frame.chunks(data), 1200.0, part)
-    nulls = [r.entrant.params for r in sample.finalists if not r.entrant.shape.claims_bias]
+    answer = fit_full_data(sample, lambda frame: frame.chunks(data), 1200.0, part)
+    nulls = [candidate.model.params for candidate in sample.undecided if not candidate.claims_bias]
     assert any(answer.null.params is params for params in nulls)
     assert answer.converged
     # Twice the sample is worth a BIC of about one for each of its parameters, of which there are 40.
@@ -81,9 +81,9 @@ def test_a_model_without_a_bias_that_cannot_catch_up_is_left_where_the_sample_ha
 def test_all_rows_choose_between_models_that_a_sample_cannot_tell_apart():
     data = data_of(draw_world("t3", 2400, 2.0, seed=2))
     part = data.take(np.arange(0, 2400, 4))
-    sample, whole = exact.fit_exact(part, total=2400.0), exact.fit_exact(data, race_rows=2400)
-    answer = fit_everything(sample, lambda frame: frame.chunks(data), 2400.0, part)
-    claims = [r for r in sample.finalists if r.entrant.shape.claims_bias]
+    sample, whole = exact.fit_exact(part, total=2400.0), exact.fit_exact(data, compare_rows=2400)
+    answer = fit_full_data(sample, lambda frame: frame.chunks(data), 2400.0, part)
+    claims = [candidate for candidate in sample.undecided if candidate.claims_bias]
     assert len(claims) > 1
     assert answer.bias.shape == whole.bias.shape
     # The units of the ridge are those of the sample.
@@ -96,13 +96,13 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     sample = exact.fit_exact(part, total=2000.0)
 
     def passes(later):
-        monkeypatch.setattr(polish, "LATER", later)
+        monkeypatch.setattr(maximise, "LATER", later)
         steps = []
-        monkeypatch.setattr(polish, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
-        answer = fit_everything(sample, lambda frame: frame.chunks(data), 2000.0, part)
+        monkeypatch.setattr(maximise, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
+        answer = fit_full_data(sample, lambda frame: frame.chunks(data), 2000.0, part)
         return answer, len(steps)
 
-    left, few = passes(polish.LATER)
+    left, few = passes(maximise.LATER)
     whole, many = passes(1e9)
     assert left.converged
     assert left.gain < -15.0

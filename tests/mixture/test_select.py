@@ -1,23 +1,22 @@
-"""The race of shapes: both sides bring what they should, BIC is BIC, and the true shape wins."""
+"""Selection of shapes: both kinds of model bring what they should, BIC is BIC, and the true shape leads."""
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from proxycal.mixture.designs import Data, candidate_frames, candidates
+from proxycal.mixture.designs import Data, candidate_frames, frames_with_features
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
 from proxycal.mixture.laws import Rows, Shape, posterior
 from proxycal.mixture.select import (
     FLOOR,
-    GATE_P,
     bic,
     choose_features,
-    compete,
+    fit_shapes,
     floor_of,
     one_component,
-    race,
-    race_by_level,
+    select_by_level,
+    select_models,
     shapes,
 )
 from proxycal.mixture.starts import (
@@ -28,6 +27,7 @@ from proxycal.mixture.starts import (
     has_spike,
     split_components,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.worlds import draw_world
 
 
@@ -45,9 +45,9 @@ def prepared(kind, alpha_sd, n=400, seed=0, effect="constant"):
     return world, rows, fit_basis(data.P, np.zeros(5, bool), data.weights)(data.P)
 
 
-def side(shift, rows, proxies, max_j):
-    """Every model of one side, best first."""
-    return race(rows, one_component(shift, rows, proxies), FLOOR, np.inf, max_j)
+def selected(shift, rows, proxies, max_j):
+    """Every model with a bias, or without, best first."""
+    return select_models(rows, one_component(shift, rows, proxies), FLOOR, np.inf, max_j)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_tes
     params = draw_params(gated, draw_rows(n=50, q=6))
     for n in (500.0, 1e6):
         price = bic(gated, -70.0, params, n) - bic(bare, -70.0, params, n)
-        assert price == pytest.approx(chi2.isf(GATE_P, 5))
+        assert price == pytest.approx(chi2.isf(THRESHOLDS.gate_test_p, 5))
 
 
 def test_bic_of_one_component_is_that_of_least_squares(gaussian):
@@ -88,14 +88,14 @@ def test_bic_of_one_component_is_that_of_least_squares(gaussian):
     assert null.bic == pytest.approx(by_hand, abs=1e-4)
 
 
-def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
+def test_loglik_of_a_model_is_that_of_its_parameters(gaussian):
     _, rows, proxies = gaussian
     for shift in (False, True):
-        for e in side(shift, rows, proxies, max_j=2):
-            reached = posterior(e.params, rows, e.shape).loglik.sum()
+        for model in selected(shift, rows, proxies, max_j=2):
+            reached = posterior(model.params, rows, model.shape).loglik.sum()
             # What is reported is the value before the last step, which climbs a little further.
-            assert -1e-6 < reached - e.loglik < 0.5
-            assert e.bic == pytest.approx(bic(e.shape, e.loglik, e.params, 400.0))
+            assert -1e-6 < reached - model.loglik < 0.5
+            assert model.bic == pytest.approx(bic(model.shape, model.loglik, model.params, 400.0))
 
 
 # --- who runs -----------------------------------------------------------------------------------------------
@@ -103,28 +103,28 @@ def test_loglik_of_an_entrant_is_that_of_its_parameters(gaussian):
 
 def test_each_side_brings_its_own_models(gaussian):
     _, rows, proxies = gaussian
-    without, with_bias = (side(shift, rows, proxies, max_j=2) for shift in (False, True))
-    assert not any(e.shape.shift for e in without)
-    assert all(e.shape.claims_bias for e in with_bias)
-    assert {e.shape.J for e in without} == {e.shape.J for e in with_bias} == {1, 2}
-    # Every shape of one side has its like on the other.
-    assert {e.shape.label for e in without} == {e.shape.label for e in with_bias}
-    for entrants in (without, with_bias):
-        assert [e.bic for e in entrants] == sorted(e.bic for e in entrants)
+    without, with_bias = (selected(shift, rows, proxies, max_j=2) for shift in (False, True))
+    assert not any(model.shape.shift for model in without)
+    assert all(model.shape.claims_bias for model in with_bias)
+    assert {model.shape.J for model in without} == {model.shape.J for model in with_bias} == {1, 2}
+    # Every shape without a bias has its like with one.
+    assert {model.shape.label for model in without} == {model.shape.label for model in with_bias}
+    for models in (without, with_bias):
+        assert [model.bic for model in models] == sorted(model.bic for model in models)
 
 
-def test_max_j_bounds_the_race(gaussian):
+def test_max_j_bounds_the_selection(gaussian):
     _, rows, proxies = gaussian
-    assert {e.shape.J for e in side(True, rows, proxies, max_j=1)} == {1}
+    assert {model.shape.J for model in selected(True, rows, proxies, max_j=1)} == {1}
 
 
-def test_models_far_behind_the_other_side_are_not_carried_to_their_end():
+def test_models_far_behind_the_other_kind_are_not_brought_to_their_maximum():
     _, rows, proxies = prepared("exponential", 3.0)
     first = one_component(True, rows, proxies)
-    carried, given_up = (race(rows, first, FLOOR, rival, 2) for rival in (np.inf, -1e5))
-    assert {e.shape for e in given_up} == {e.shape for e in carried}
-    assert given_up[0].loglik < carried[0].loglik
-    assert carried[0].converged
+    maximised, given_up = (select_models(rows, first, FLOOR, best_other, 2) for best_other in (np.inf, -1e5))
+    assert {model.shape for model in given_up} == {model.shape for model in maximised}
+    assert given_up[0].loglik < maximised[0].loglik
+    assert maximised[0].converged
     assert not given_up[0].converged
 
 
@@ -144,14 +144,14 @@ def test_several_components_share_a_wider_floor_than_one():
 # --- who wins -----------------------------------------------------------------------------------------------
 
 
-def sides(rows, proxies, max_j=3):
+def best_of_both(rows, proxies, max_j=3):
     """The best model with and the best without a bias."""
-    return side(True, rows, proxies, max_j)[0], side(False, rows, proxies, max_j)[0]
+    return selected(True, rows, proxies, max_j)[0], selected(False, rows, proxies, max_j)[0]
 
 
 def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
     world, rows, proxies = gaussian
-    bias, null = sides(rows, proxies)
+    bias, null = best_of_both(rows, proxies)
     assert bias.bic < null.bic - 20.0
     assert bias.shape.J == 1
     assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.15)
@@ -161,21 +161,21 @@ def test_a_gaussian_bias_is_one_component_with_a_shift(gaussian):
 
 def test_skew_alone_is_not_a_bias():
     _, rows, proxies = prepared("exponential", 0.0, n=500)
-    bias, null = sides(rows, proxies)
+    bias, null = best_of_both(rows, proxies)
     assert null.bic < bias.bic
     assert null.shape.J >= 2
 
 
 def test_two_humps_that_the_environment_does_not_drive_are_not_a_bias():
     _, rows, proxies = prepared("two-humped", 0.0, n=500)
-    bias, null = sides(rows, proxies, max_j=2)
+    bias, null = best_of_both(rows, proxies, max_j=2)
     assert null.bic < bias.bic
     assert null.shape.J >= 2
 
 
 def test_an_atom_that_moved_is_a_bias(zeros):
     world, rows, proxies = zeros
-    bias, null = sides(rows, proxies, max_j=2)
+    bias, null = best_of_both(rows, proxies, max_j=2)
     assert bias.bic < null.bic - 50.0
     assert bias.shape.means == "atom"
     assert bias.params.a[0, 0] * world.y.std() == pytest.approx(world.alpha[0], rel=0.02)
@@ -184,9 +184,9 @@ def test_an_atom_that_moved_is_a_bias(zeros):
 def test_a_size_by_level_beats_one_size_where_sizes_differ():
     world, rows, proxies = prepared("alpha by level", 1.0, n=600, effect="by:level")
     _, plain, _ = prepared("alpha by level", 1.0, n=600)
-    constant = side(True, plain, proxies, max_j=1)
-    found = race_by_level(rows, plain, proxies, constant, FLOOR)
-    best = min(found, key=lambda e: e.bic)
+    constant = selected(True, plain, proxies, max_j=1)
+    by_level = select_by_level(rows, plain, proxies, constant, FLOOR)
+    best = min(by_level, key=lambda model: model.bic)
     assert best.bic < constant[0].bic - 20.0
     wanted = [world.alpha[world.level == k][0] for k in range(4)]
     assert np.all(np.abs(best.params.a[0] * world.y.std() - wanted)[1:] < 0.25 * np.array(wanted)[1:])
@@ -198,7 +198,9 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
     shape = Shape(1, shift=True)
     told = begin(shape, rows, np.ones((1, 400)), world.a, FLOOR)
     best = run(told, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), 600, 1e-8)
-    blind = compete([shape], rows, [(tau, None) for tau in guesses_of_bias(rows, proxies)], np.inf, FLOOR)[0]
+    blind = fit_shapes([shape], rows, [(tau, None) for tau in guesses_of_bias(rows, proxies)], np.inf, FLOOR)[
+        0
+    ]
     assert blind.loglik == pytest.approx(posterior(best.params, rows, shape).loglik.sum(), abs=0.2)
     assert blind.converged
 
@@ -208,7 +210,7 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
 
 def content_candidates(y, columns):
     data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
-    return {name: X for name, (_, X) in candidates(data, "constant").items()}
+    return {name: X for name, (_, X) in frames_with_features(data, "constant").items()}
 
 
 def chosen(features, y):

@@ -111,7 +111,7 @@ def test_power_on_top_of_a_bias_that_was_power(biased):
     assert power.table.index.tolist() == [0.0, 0.02, 2.0]
     assert power.table["chance"].tolist() == [0.0, 0.0, 1.0]
     # The bias that is there was taken out first: the sd is that of the true outcome, not of the reported one.
-    reported = float(np.std(biased.training_.y))
+    reported = float(np.std(biased.result_.training.y))
     assert power.sd < 0.85 * reported
     assert power.table["size"].iloc[-1] == pytest.approx(2.0 * power.sd)
     assert power.table["mean_alpha"].iloc[-1] == pytest.approx(2.0, abs=0.2)

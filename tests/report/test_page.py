@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from proxycal.report import page as page_module
+from proxycal.report import pictures
 from proxycal.report.page import render
 from proxycal.result import EnvironmentColumn, Estimate, Finding, GateTerm
 
@@ -60,7 +60,7 @@ def text(example):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Pages for questions about their words: most of the time of a page goes into its figures."""
-    monkeypatch.setattr(page_module, "svg", lambda kind, data: "")
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")
 
 
 def test_the_answer_stands_on_the_page(example, text):
@@ -101,12 +101,13 @@ def test_what_was_asked_of_the_fit_stands_on_the_page(example, text, without_fig
     assert "The verdict changes once a proxy carries 25% of the bias." in words
     assert "detect a bias of 1.5 sd" in words
     without = Page(render(example(questions={}, gate=())))
-    assert "Attempts to break it" not in without.words
-    assert "gate’s coefficients" not in without.words
+    assert "Attempts to refute it" not in without.words
+    assert "Odds ratio" not in without.words
 
 
 def test_the_gate_is_a_table_of_odds(text):
     words = Page(text).words
+    assert "Odds ratio" in words
     assert "hazard: wildfire, not flood 1.411 4.1 2.2 to 7.6" in words
     assert "income, 1 sd more" in words
 
@@ -159,7 +160,7 @@ def test_landmarks_headings_and_picture_texts(text):
         assert page.tags[landmark] == 1
     assert page.headings[0] == 1
     assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
-    # Estimates, residual, content, calibrated, who, gate, power, and the causal picture.
+    # Estimates, residual, content, calibrated, who, gate, power, and the causal diagram.
     assert text.count('role="img" aria-label="') == page.tags["svg"] == 8
 
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from proxycal.report import page, pdf
+from proxycal.report import pdf, pictures
 
 
-def pages(made: bytes) -> int:
-    return len(re.findall(rb"/Type /Page\b", made))
+def pages(printed: bytes) -> int:
+    return len(re.findall(rb"/Type /Page\b", printed))
 
 
 @pytest.fixture
@@ -21,11 +21,11 @@ def no_browser(monkeypatch):
 @pytest.mark.usefixtures("no_browser")
 def test_without_a_browser_matplotlib_draws_it(example):
     data = example(outcome="loss in $ and $")
-    made = pdf.print_pdf(data)
-    assert made.startswith(b"%PDF")
+    printed = pdf.print_pdf(data)
+    assert printed.startswith(b"%PDF")
     # One page of text, seven pictures two to a page.
-    assert pages(made) == 5
-    assert made == pdf.print_pdf(data)
+    assert pages(printed) == 5
+    assert printed == pdf.print_pdf(data)
 
 
 def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_path):
@@ -33,7 +33,7 @@ def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(broken))
-    monkeypatch.setattr(page, "svg", lambda kind, data: "")  # the page that nobody prints
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")  # the page that nobody prints
     monkeypatch.setattr(pdf, "drawn", lambda fit: b"drawn " + fit.roles.outcome.encode())
     assert pdf.print_pdf(example()) == b"drawn loss"
 
@@ -42,12 +42,12 @@ def test_a_browser_is_given_the_page(example, monkeypatch, tmp_path):
     fake = tmp_path / "chromium"
     # Copies the page it was asked to print to the place where the PDF should be.
     fake.write_text(
-        '#!/bin/sh\nfor one in "$@"; do case "$one" in --print-to-pdf=*) to="${one#*=}";; '
-        'file://*) from="${one#file://}";; esac; done\ncp "$from" "$to"\n'
+        '#!/bin/sh\nfor word in "$@"; do case "$word" in --print-to-pdf=*) to="${word#*=}";; '
+        'file://*) from="${word#file://}";; esac; done\ncp "$from" "$to"\n'
     )
     fake.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(fake))
-    monkeypatch.setattr(page, "svg", lambda kind, data: "")
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")
     assert b"over-reported by about 5.021" in pdf.print_pdf(example())
 
 

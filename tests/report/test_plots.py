@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
+from proxycal.report.plots.scatter import MAX_POINTS
+from proxycal.report.plots.who import MAX_COLUMNS
+from proxycal.report.style import BIASED, MUTED, UNBIASED
 from proxycal.report.summary import shares
 from proxycal.result import EnvironmentColumn, Estimate
 
@@ -36,32 +40,32 @@ def test_every_kind_makes_its_own_figure_and_survives_few_rows(kind, example):
 
 
 def test_a_wrong_kind_lists_the_right_ones(example):
-    with pytest.raises(SettingsError, match="residual, content, calibrated, who, estimates"):
+    with pytest.raises(SettingsError, match="estimates, residual, calibrated, content, who"):
         plots.draw("pie", example())
 
 
 def test_the_histogram_splits_rows_by_probability(example):
     data = example(weights=np.full(400, 2.0))
-    ax = plots.residual(data)
+    ax = plots.draw("residual", data)
     bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
     height = {
         colour: sum(bar.get_height() for bar in bars if np.allclose(bar.get_facecolor(), _rgba(colour)))
-        for colour in (plots.UNBIASED, plots.BIASED)
+        for colour in (UNBIASED, BIASED)
     }
-    assert height[plots.UNBIASED] == pytest.approx(2 * np.sum(1 - data.rows.predicted.p_biased))
-    assert height[plots.BIASED] == pytest.approx(2 * np.sum(data.rows.predicted.p_biased))
+    assert height[UNBIASED] == pytest.approx(2 * np.sum(1 - data.rows.predicted.p_biased))
+    assert height[BIASED] == pytest.approx(2 * np.sum(data.rows.predicted.p_biased))
     assert ax.get_ylabel() == "weight"
 
 
 @pytest.mark.parametrize(("direction", "sign"), [("over", 1.0), ("under", -1.0)])
 def test_the_estimate_is_marked_on_its_own_side(direction, sign, example):
-    ax = plots.residual(example(direction=direction))
+    ax = plots.draw("residual", example(direction=direction))
     assert sign * 5.021 in [line.get_xdata()[0] for line in ax.lines]
 
 
 def test_the_cloud_shows_reported_against_calibrated(example):
     data = example()
-    points = plots.calibrated(data).collections[0]
+    points = plots.draw("calibrated", data).collections[0]
     assert np.array_equal(
         np.asarray(points.get_offsets()), np.column_stack([data.rows.y_obs, data.rows.predicted.y_cal])
     )
@@ -73,7 +77,7 @@ def test_the_cloud_shows_reported_against_calibrated(example):
 
 def test_the_fitted_mixture_counts_rows_like_the_bars(example):
     data = example()
-    ax = plots.residual(data)
+    ax = plots.draw("residual", data)
     bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
     width = bars[0].get_width()
     curve = {line.get_label(): line for line in ax.lines}["fitted mixture"]
@@ -85,9 +89,9 @@ def test_the_fitted_mixture_counts_rows_like_the_bars(example):
 
 
 def test_the_gate_marks_what_moves_the_odds(example):
-    ax = plots.gate(example())
+    ax = plots.draw("gate", example())
     dots = {float(line.get_xdata()[0]): line for line in ax.lines if len(line.get_xdata()) == 1}
-    assert [dots[odds].get_color() for odds in (1.9, 4.1, 0.97)] == [plots.BIASED, plots.BIASED, plots.MUTED]
+    assert [dots[odds].get_color() for odds in (1.9, 4.1, 0.97)] == [BIASED, BIASED, MUTED]
     assert ax.get_xscale() == "log"
 
 
@@ -96,16 +100,35 @@ def test_pictures_that_a_result_lacks_say_what_to_do(example):
         plots.draw("gate", example(gate=()))
     with pytest.raises(SettingsError, match=r"power\(\)"):
         plots.draw("power", example(questions={}))
+    with pytest.raises(SettingsError, match="environment"):
+        plots.draw("who", without_environment(example()))
+
+
+def without_environment(fit):
+    return replace(fit, rows=replace(fit.rows, environment=()))
+
+
+def test_a_page_shows_what_a_result_has(example):
+    def kinds(fit):
+        return {plot.kind for plot in plots.plots_of(fit)}
+
+    every = set(plots.KINDS)
+    assert kinds(example()) == every
+    assert kinds(example(questions={}, gate=())) == every - {"power", "gate"}
+    assert kinds(without_environment(example())) == every - {"who"}
+    left_alone = example(verdict="no bias found")
+    assert kinds(left_alone) == every - {"calibrated"}
+    assert plots.draw("calibrated", left_alone).has_data()  # for those who ask for it
 
 
 def test_large_tables_are_thinned(example):
-    points = plots.content(example(n=10_000)).collections[0]
-    assert len(np.asarray(points.get_offsets())) == plots.MAX_POINTS
+    points = plots.draw("content", example(n=10_000)).collections[0]
+    assert len(np.asarray(points.get_offsets())) == MAX_POINTS
 
 
 def test_who_shows_the_shares(example):
     data = example()
-    ax = plots.who(data)
+    ax = plots.draw("who", data)
     dots = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
     assert sorted(dots) == pytest.approx(sorted(row.share for row in shares(data)))
     assert any("wildfire" in text for text in texts(ax))
@@ -115,27 +138,24 @@ def test_who_keeps_the_columns_that_matter(example):
     rng = np.random.default_rng(3)
     idle = [EnvironmentColumn(f"idle_{i}", rng.integers(0, 2, 400).astype(float)) for i in range(9)]
     telling = EnvironmentColumn("telling", (example().rows.predicted.p_biased > 0.5).astype(float))
-    ax = plots.who(example(environment=(*idle, telling)))
+    ax = plots.draw("who", example(environment=(*idle, telling)))
     assert "telling" in texts(ax)
-    assert (
-        len([text for text in texts(ax) if text == "telling" or text.startswith("idle_")])
-        == plots.MAX_COLUMNS
-    )
+    assert len([text for text in texts(ax) if text == "telling" or text.startswith("idle_")]) == MAX_COLUMNS
 
 
 def test_an_estimator_without_an_answer_says_so(example):
-    assert "no estimate" in texts(plots.estimates(example()))
+    assert "no estimate" in texts(plots.draw("estimates", example()))
 
 
 def test_infinite_ends_do_not_break_the_picture(example):
     row = Estimate("match", 2.0, float("nan"), float("-inf"), float("inf"))
-    ax = plots.estimates(example(estimate=row, estimates=(row,)))
+    ax = plots.draw("estimates", example(estimate=row, estimates=(row,)))
     ax.figure.canvas.draw()
     assert np.isfinite(ax.get_xlim()).all()
 
 
 def test_names_are_text_and_never_formulas(example):
-    ax = plots.calibrated(example(outcome=r"$\frac{1}{$"))
+    ax = plots.draw("calibrated", example(outcome=r"$\frac{1}{$"))
     ax.figure.canvas.draw()
     assert r"\$\frac{1}{\$" in ax.get_xlabel()
 

@@ -20,8 +20,8 @@ MATCH = Estimate("match", 2.0, 0.25, 1.5, 2.5)
     ("verdict", "says", "never_says"),
     [
         ("bias found", "loss is under-reported by about 2 (90% interval 1.5 to 2.5) in 40%", "left as"),
-        ("no bias found", "No sign that loss is under-reported was found", "about 2"),
-        ("not identified", "do not tell whether loss is under-reported", "by about"),
+        ("no bias found", "No evidence that loss is under-reported was found", "about 2"),
+        ("not identified", "cannot tell whether loss is under-reported", "by about"),
     ],
 )
 def test_the_sentence_claims_no_more_than_the_verdict(verdict, says, never_says, example):

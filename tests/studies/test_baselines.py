@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from proxycal.datasets import load_jobs
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.studies.baselines import environment_only, oracle, proxy_only, regress, tedvae
 from proxycal.studies.protocol import Truth, judge, make_folds, truth_of
-from proxycal.studies.tedvae import TedvaeConfig, fit_tedvae
+from proxycal.studies.tedvae import TedvaeSettings, fit_tedvae
 from proxycal.testing.simulation import inject_bias, simulate
 
-TINY = TedvaeConfig(width=8, d_latent=2, epochs=3, min_steps=15)
+TINY = TedvaeSettings(PaperSettings(width=8, epochs=3, min_steps=15), d_latent=2)
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +25,18 @@ def test_a_regression_knows_the_fitted_rows_only():
     X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
     fitted = np.arange(80)
     moved = y + 50.0 * (np.arange(100) >= 80)
-    one, two = regress(y, X, fitted), regress(moved, X, fitted)
-    np.testing.assert_array_equal(one.fitted_y, two.fitted_y)
-    assert one.rule == two.rule
+    before, after = regress(y, X, fitted), regress(moved, X, fitted)
+    np.testing.assert_array_equal(before.fitted_y, after.fitted_y)
+    assert before.rule == after.rule
 
 
 def test_proxy_only_is_right_where_bias_is_random_and_too_small_where_it_goes_with_content(sim):
     random = simulate(n=600, d_z=2, d_e=4, n_proxies=3, alpha=10.0, random_state=2, w_a_scale=0.0)
     folds, truth = make_folds(random, 3), truth_of(random, 10.0)
     for answer, fold in zip(proxy_only(folds), folds, strict=True):
-        made = judge(answer, fold, truth)
-        assert made["alpha"] == pytest.approx(10.0, abs=0.3)
-        assert made["accuracy"] == 1.0
+        scores = judge(answer, fold, truth)
+        assert scores["alpha"] == pytest.approx(10.0, abs=0.3)
+        assert scores["accuracy"] == 1.0
     assert max(answer.alpha for answer in proxy_only(make_folds(sim, 3))) < 9.5
 
 
@@ -52,8 +53,8 @@ def test_environment_only_says_what_the_regression_on_e_says(sim):
 
 def test_the_oracle_is_near_the_truth_and_needs_the_true_a(sim):
     folds, truth = make_folds(sim, 3), truth_of(sim, 10.0)
-    made = [answer.alpha for answer in oracle(folds, truth)]
-    assert made == pytest.approx([10.0] * 3, abs=0.3)
+    sizes = [answer.alpha for answer in oracle(folds, truth)]
+    assert sizes == pytest.approx([10.0] * 3, abs=0.3)
     swapped = Truth(truth.y_true, 1.0 - truth.a, truth.z, 10.0)
     assert oracle(folds[:1], swapped)[0].alpha == pytest.approx(-10.0, abs=0.5)
 
@@ -64,7 +65,8 @@ def test_tedvae_finds_the_effect_of_a_treatment_it_is_told():
     t = (rng.random(500) < 0.5).astype(float)
     y = x[:, 0] + 3.0 * t + 0.2 * rng.normal(size=500)
     rows = np.arange(500)
-    long = TedvaeConfig(width=32, d_latent=2, epochs=20, min_steps=120, learning_rate=5e-3)
+    network = PaperSettings(width=32, epochs=20, min_steps=120, learning_rate=5e-3)
+    long = TedvaeSettings(network, d_latent=2)
     assert fit_tedvae([x], [t], y, [rows[:450]], [rows[450:]], long, seed=0)[0].alpha == pytest.approx(
         3.0, rel=0.1
     )
@@ -73,7 +75,7 @@ def test_tedvae_finds_the_effect_of_a_treatment_it_is_told():
 def test_tedvae_attenuates_the_bias_where_its_treatment_is_the_trials_own():
     jobs = load_jobs()
     folds = make_folds(inject_bias(jobs.table, jobs.roles, alpha=5.0, random_state=0), 10)[:2]
-    short = TedvaeConfig(width=64, epochs=20, min_steps=150)
+    short = TedvaeSettings(PaperSettings(width=64, epochs=20, min_steps=150))
     groups = [answer.alpha for answer in tedvae(folds, short, seed=0)]
     trial = [answer.alpha for answer in tedvae(folds, short, seed=0, treatment="treat")]
     # The published figure for a bias of 5 is 1.3.

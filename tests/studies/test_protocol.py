@@ -64,10 +64,10 @@ def test_held_out_outcomes_change_no_fit(sim):
     y = folds[0].arrays.y.copy()
     y[folds[0].held_out] += 100.0
     other = [replace(folds[0], arrays=replace(folds[0].arrays, y=y))]
-    one, two = paper_answers(folds, SMALL)[0], paper_answers(other, SMALL)[0]
+    before, after = paper_answers(folds, SMALL)[0], paper_answers(other, SMALL)[0]
     rows = folds[0].fitted
-    assert one.alpha == two.alpha
-    np.testing.assert_array_equal(one.a[rows], two.a[rows])
+    assert before.alpha == after.alpha
+    np.testing.assert_array_equal(before.a[rows], after.a[rows])
 
 
 @pytest.mark.parametrize(("n", "near"), [(200, 1e-4), (203, 5e-3)])
@@ -76,11 +76,11 @@ def test_folds_trained_together_equal_folds_trained_one_by_one(n, near):
     # single precision makes more of the last digit, and how much depends on the processor.
     folds = make_folds(simulate(n=n, d_z=2, d_e=3, n_proxies=3, alpha=5.0, random_state=4), 4)
     together, apart = paper_answers(folds, SMALL), paper_answers(folds, SMALL, batched=False)
-    for one, other in zip(together, apart, strict=True):
-        assert one.verdict == other.verdict
+    for batched, alone in zip(together, apart, strict=True):
+        assert batched.verdict == alone.verdict
         for name in (item.name for item in fields(Answer) if item.name != "verdict"):
             np.testing.assert_allclose(
-                getattr(one, name), getattr(other, name), rtol=near, atol=near, err_msg=name
+                getattr(batched, name), getattr(alone, name), rtol=near, atol=near, err_msg=name
             )
 
 
@@ -88,20 +88,20 @@ def test_the_truth_as_answer_has_no_error(sim):
     truth, fold = truth_of(sim, 5.0), make_folds(sim, 5)[0]
     y = fold.arrays.y
     perfect = Answer(5.0, truth.a, truth.y_true, y, truth.z, truth.a, fold.arrays.P, np.full(203, 5.0))
-    made = judge(perfect, fold, truth)
+    scores = judge(perfect, fold, truth)
     zero = ("alpha_error", "brier", "rmse_y_cal", "rmse_y_obs", "rmse_proxies", "z_mae", "a_mae")
-    assert [made[name] for name in zero] == pytest.approx([0.0] * len(zero), abs=1e-9)
-    assert made["accuracy"] == 1.0
-    assert [made["r2_z"], made["r2_a"], made["alpha_held_out"]] == pytest.approx([1.0, 1.0, 5.0])
-    assert made["rmse_y_uncalibrated"] > 2.0
+    assert [scores[name] for name in zero] == pytest.approx([0.0] * len(zero), abs=1e-9)
+    assert scores["accuracy"] == 1.0
+    assert [scores["r2_z"], scores["r2_a"], scores["alpha_held_out"]] == pytest.approx([1.0, 1.0, 5.0])
+    assert scores["rmse_y_uncalibrated"] > 2.0
 
 
 def test_the_exact_method_finds_a_large_bias_in_every_fold(sim):
     folds, truth = make_folds(sim, 2), truth_of(sim, 5.0)
-    made = [
+    scores = [
         judge(answer, fold, truth)
         for answer, fold in zip(exact_answers(folds, Settings()), folds, strict=True)
     ]
-    assert max(one["alpha_error"] for one in made) < 0.5
-    assert min(one["accuracy"] for one in made) > 0.9
-    assert all(one["rmse_y_cal"] < one["rmse_y_uncalibrated"] for one in made)
+    assert max(fold["alpha_error"] for fold in scores) < 0.5
+    assert min(fold["accuracy"] for fold in scores) > 0.9
+    assert all(fold["rmse_y_cal"] < fold["rmse_y_uncalibrated"] for fold in scores)

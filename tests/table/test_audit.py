@@ -49,9 +49,9 @@ def test_a_clean_table_gets_every_question_answered(table: pd.DataFrame) -> None
 
 
 CASES: list[tuple[str, Any, str, list[str], float]] = [
-    ("income", [np.nan, 1.0, 2.0, np.nan] * 15, "missing", ["'income'", "30 of 60", "rows 0, 3, 4"], 30),
-    ("hazard", [None, "a", "b"] * 20, "missing", ["'hazard'", "20 of 60", "rows 0, 3, 6"], 20),
-    ("veg", [np.inf] + [1.0, 2.0] * 29 + [-np.inf], "infinite", ["'veg'", "2 infinite", "rows 0, 59"], 2),
+    ("income", [np.nan, 1.0, 2.0, np.nan] * 15, "missing", ["'income'", "30 of 60", "index 0, 3, 4"], 30),
+    ("hazard", [None, "a", "b"] * 20, "missing", ["'hazard'", "20 of 60", "index 0, 3, 6"], 20),
+    ("veg", [np.inf] + [1.0, 2.0] * 29 + [-np.inf], "infinite", ["'veg'", "2 infinite", "index 0, 59"], 2),
     ("veg", [7.0] * N, "constant", ["'veg'", "7.0 in all 60"], 1),
     ("hazard", ["x"] * N, "constant", ["'hazard'", "'x' in all 60"], 1),
     ("loss", [1.5] * N, "constant", ["'loss'", "outcome"], 1),
@@ -60,20 +60,20 @@ CASES: list[tuple[str, Any, str, list[str], float]] = [
     ("income", pd.date_range("2020", periods=N), "numeric", ["'income'", "dates"], 60),
     ("row", [[1]] * N, "numeric", ["'row'"], 60),
     ("hazard", [f"h{i}" for i in range(N)], "levels", ["'hazard'", "60 levels"], 60),
-    ("hazard", ["a", "b"] * 29 + ["c", "c"], "levels", ["'c'", "fewer than 5", "rows 58, 59"], 1),
-    ("weight", [0.0] + [1.0] * 58 + [-1.0], "weights", ["'weight'", "2 zero or negative", "rows 0, 59"], 2),
-    ("weight", [1e6] + [1.0] * 59, "weights", ["'weight'", "1e+06", "row 0"], 1e6),
+    ("hazard", ["a", "b"] * 29 + ["c", "c"], "levels", ["'c'", "fewer than 5", "index 58, 59"], 1),
+    ("weight", [0.0] + [1.0] * 58 + [-1.0], "weights", ["'weight'", "2 zero or negative", "index 0, 59"], 2),
+    ("weight", [1e6] + [1.0] * 59, "weights", ["'weight'", "1e+06", "index 0"], 1e6),
     (
         "row",
         ["a", "a", "b", "b"] + [f"r{i}" for i in range(56)],
         "id",
-        ["'row'", "2 repeated", "rows 1, 3"],
+        ["'row'", "2 repeated", "index 1, 3"],
         2,
     ),
-    ("row", [None, None] + [f"r{i}" for i in range(58)], "id", ["'row'", "2 missing", "rows 0, 1"], 2),
+    ("row", [None, None] + [f"r{i}" for i in range(58)], "id", ["'row'", "2 missing", "index 0, 1"], 2),
     ("loss", [0.0] * 6 + list(np.arange(1.0, 55.0)), "atom", ["'loss'", "0 in 6 of 60", "10%"], 0.1),
-    ("veg", [1e20, *np.arange(59.0)], "scale", ["'veg'", "1e+20", "row 0"], 1e20),
-    ("veg", list(np.arange(1.0, 61.0) * 1e30), "scale", ["'veg'", "6e+31", "row 59"], 6e31),
+    ("veg", [1e20, *np.arange(59.0)], "scale", ["'veg'", "1e+20", "index 0"], 1e20),
+    ("veg", list(np.arange(1.0, 61.0) * 1e30), "scale", ["'veg'", "6e+31", "index 59"], 6e31),
     ("veg", list(np.arange(1.0, 61.0) * 1e-30), "scale", ["'veg'", "6e-29"], 6e-29),
 ]
 
@@ -106,7 +106,7 @@ def test_few_rows_and_few_clusters(table: pd.DataFrame) -> None:
     assert "4 clusters in 60 rows" in cluster.statistic
     table.loc[3, "county"] = None
     (cluster,) = [finding for finding in audit(table, FULL) if finding.topic == "cluster"]
-    assert "1 missing, at row 3" in cluster.statistic
+    assert "1 missing, at index 3" in cluster.statistic
 
 
 def test_truth_may_have_gaps_and_labels_are_shown(table: pd.DataFrame) -> None:
@@ -114,7 +114,7 @@ def test_truth_may_have_gaps_and_labels_are_shown(table: pd.DataFrame) -> None:
     table.loc["unit 7", "veg"] = np.nan
     found = troubles(table)
     assert list(found) == ["missing"]
-    assert "at row 7 (index 'unit 7')" in found["missing"][0].statistic
+    assert "at index 'unit 7'" in found["missing"][0].statistic
 
 
 def test_a_thousand_bad_columns_do_not_make_a_thousand_findings() -> None:

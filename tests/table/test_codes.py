@@ -36,7 +36,7 @@ def test_a_constant_with_gaps_leaves_only_the_mark() -> None:
 
 def test_values_out_of_all_proportion_are_refused_with_their_rows() -> None:
     code = NumberCode.fit(read_column(pd.Series([1e-300, 2e-300]), "x"), np.ones(2), impute=False)
-    with pytest.raises(TableError, match=r"'x' holds 1 value .*at row 2 \(1e\+300\): check the units"):
+    with pytest.raises(TableError, match=r"'x' holds 1 value .*at index 2 \(1e\+300\): check the units"):
         code.apply(read_column(pd.Series([1e-300, 0.0, 1e300, 0.0]), "x"), INDEX, ALL)
 
 
@@ -64,7 +64,7 @@ def test_unseen_levels_are_named_with_values_rows_and_remedy() -> None:
     with pytest.raises(TableError) as caught:
         code.positions(new, pd.Index(["w", "x", "y", "z"]), ALL)
     text = str(caught.value)
-    for word in ["'hazard'", "2 levels", "'yyy', 'zzz'", "rows 1, 3", "'x', 'z'", "'a', 'b'", "fit again"]:
+    for word in ["'hazard'", "2 levels", "'yyy', 'zzz'", "index 'x', 'z'", "'a', 'b'", "fit again"]:
         assert word in text
     code.positions(new, INDEX, np.array([True, False, True, False]))
 

@@ -85,8 +85,8 @@ def test_numbers_as_categories_are_written_one_way() -> None:
 @pytest.mark.parametrize(
     ("series", "words"),
     [
-        (pd.Series([1, "a", 2], dtype=object), ["mixes numbers and text", "row 1", "'a'"]),
-        (pd.Series([True, 2, 3], dtype=object), ["mixes True/False and numbers", "row 0"]),
+        (pd.Series([1, "a", 2], dtype=object), ["mixes numbers and text", "index 1", "'a'"]),
+        (pd.Series([True, 2, 3], dtype=object), ["mixes True/False and numbers", "index 0"]),
         (pd.Series([[1], [2]]), ["list"]),
         (pd.Series([{"a": 1}, None]), ["dict"]),
         (pd.Series([b"a", b"b"]), ["bytes"]),

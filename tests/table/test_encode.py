@@ -258,7 +258,7 @@ def test_bad_new_tables_are_refused_by_name(table: pd.DataFrame, roles: Roles) -
         (table.assign(loss="much"), "'loss'"),
         (
             table.assign(income=table["income"].where(table.index != 4)),
-            "'income' holds 1 missing value, at row 4",
+            "'income' holds 1 missing value, at index 4",
         ),
         (table.head(0), "empty"),
     ]

@@ -40,7 +40,7 @@ def test_a_sound_table_passes(table: pd.DataFrame, roles: Roles) -> None:
 def test_the_message_for_gaps_is_the_promised_one(table: pd.DataFrame, roles: Roles) -> None:
     table.loc[[4, 9, 17], "income"] = np.nan
     assert message(table, roles) == (
-        "column 'income' holds 3 missing values, first at rows 4, 9, 17: pass missing='drop' or 'impute'"
+        "column 'income' holds 3 missing values, first at index 4, 9, 17: pass missing='drop' or 'impute'"
     )
     require(table, roles, "drop")
     require(table, roles, "impute")
@@ -51,7 +51,7 @@ def test_the_message_for_gaps_is_the_promised_one(table: pd.DataFrame, roles: Ro
 def test_the_outcome_is_never_imputed(table: pd.DataFrame, roles: Roles) -> None:
     table.loc[5, "loss"] = np.nan
     assert "never imputed" in message(table, roles, "impute")
-    assert "at row 5" in message(table, roles, "impute")
+    assert "at index 5" in message(table, roles, "impute")
     require(table, roles, "drop")
 
 
@@ -67,11 +67,11 @@ BROKEN: list[tuple[str, Any, list[str]]] = [
     ("loss", ["1,200", "12"] * 30, ["'loss'", "written as text", "'1,200'", "to_numeric"]),
     ("loss", [True, False] * 30, ["'loss'", "True/False", "0 and 1"]),
     ("loss", pd.Series(range(N)).astype("category"), ["'loss'", "categories"]),
-    ("loss", [np.inf, 1.0] * 30, ["'loss'", "30 infinite", "rows 0, 2, 4"]),
+    ("loss", [np.inf, 1.0] * 30, ["'loss'", "30 infinite", "index 0, 2, 4"]),
     ("loss", [1e200, 1.0] * 30, ["'loss'", "1e+200", "too large"]),
     ("loss", [1e-200, 2e-200] * 30, ["'loss'", "power of ten"]),
-    ("loss", [None] * N, ["'loss'", "without a single value"]),
-    ("built", [-np.inf] + [1.0, 2.0] * 29 + [1.0], ["'built'", "1 infinite", "row 0"]),
+    ("loss", [None] * N, ["'loss'", "every value is missing"]),
+    ("built", [-np.inf] + [1.0, 2.0] * 29 + [1.0], ["'built'", "1 infinite", "index 0"]),
     ("built", [str(i) for i in range(N)], ["'built'", "proxy", "written as text"]),
     ("built", ["n/a", *map(str, range(N - 1))], ["'built'", "written as text", "beside 'n/a'"]),
     ("built", pd.date_range("2020", periods=N), ["'built'", "dates"]),
@@ -79,15 +79,15 @@ BROKEN: list[tuple[str, Any, list[str]]] = [
     ("income", [10**400] + [1] * (N - 1), ["'income'", "infinite"]),
     ("hazard", [f"county {i}" for i in range(N)], ["'hazard'", "60 levels", str(MAX_LEVELS), "group"]),
     ("hazard", [str(i) for i in range(N)], ["'hazard'", "60 levels", "60 read like numbers"]),
-    ("hazard", [None] * N, ["'hazard'", "without a single value"]),
+    ("hazard", [None] * N, ["'hazard'", "every value is missing"]),
     ("hazard", [1, "a"] * 30, ["'hazard'", "mixes"]),
-    ("weight", [0.0, 1.0] * 30, ["'weight'", "30 zero or negative", "rows 0, 2, 4"]),
-    ("weight", [-1.0] + [1.0] * 59, ["'weight'", "1 zero or negative", "row 0"]),
+    ("weight", [0.0, 1.0] * 30, ["'weight'", "30 zero or negative", "index 0, 2, 4"]),
+    ("weight", [-1.0] + [1.0] * 59, ["'weight'", "1 zero or negative", "index 0"]),
     ("weight", [np.nan] + [1.0] * 59, ["'weight'", "1 missing"]),
     ("weight", ["a"] * N, ["'weight'", "text"]),
     ("weight", [1e-80] + [1.0] * 59, ["'weight'", "rescale"]),
     ("weight", [1e80] + [1.0] * 59, ["'weight'", "too large"]),
-    ("county", [None] + ["a"] * 59, ["'county'", "cluster", "1 missing", "row 0"]),
+    ("county", [None] + ["a"] * 59, ["'county'", "cluster", "1 missing", "index 0"]),
     ("county", [[1]] * N, ["'county'"]),
     ("audited", ["yes"] * N, ["'audited'", "truth"]),
     ("audited", [np.inf] + [np.nan] * 59, ["'audited'", "infinite"]),
@@ -134,7 +134,7 @@ def test_the_minimum_of_rows(table: pd.DataFrame, roles: Roles) -> None:
     table.loc[5:, "income"] = np.nan
     assert "5 usable rows after dropping 55 rows" in message(table, roles, "drop")
     table["veg"] = [np.nan] * 5 + [1.0] * 55
-    assert "leaves no row of 60" in message(table, roles, "drop")
+    assert "every one of the 60 rows has a missing value" in message(table, roles, "drop")
 
 
 def test_constant_among_the_rows_that_are_left(table: pd.DataFrame, roles: Roles) -> None:

@@ -15,10 +15,10 @@ def test_values_stay_on_one_short_line() -> None:
 
 def test_rows_are_positions_with_labels_only_where_those_differ() -> None:
     mask = np.array([False, True, True, True, True])
-    assert rows_of(mask, pd.RangeIndex(5)) == "first at rows 1, 2, 3"
-    assert rows_of(mask, pd.Index([10, 20, 30, 40, 50])) == "first at rows 1, 2, 3 (index 20, 30, 40)"
+    assert rows_of(mask, pd.RangeIndex(5)) == "first at index 1, 2, 3"
+    assert rows_of(mask, pd.Index([10, 20, 30, 40, 50])) == "first at index 20, 30, 40"
     several = pd.MultiIndex.from_product([["a"], [1, 2, 3, 4, 5]])
-    assert rows_of(mask, several) == "first at rows 1, 2, 3 (index ('a', 2), ('a', 3), ('a', 4))"
+    assert rows_of(mask, several) == "first at index ('a', 2), ('a', 3), ('a', 4)"
     days = pd.date_range("2020-01-01", periods=5)
     assert "2020-01-02" in rows_of(mask, days)
 

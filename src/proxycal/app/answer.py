@@ -1,7 +1,6 @@
 """The answer as the page shows it, in the words and pictures of the report.
 
-The process of the job writes it down, so that the page has only to read it: answer.json and
-pictures/KIND.svg.
+The process of the job writes it to answer.json, so that the page has only to read it.
 """
 
 from __future__ import annotations
@@ -10,28 +9,18 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from markupsafe import escape
-
 from proxycal.files import write_text
+from proxycal.report.pictures import Picture
 from proxycal.report.summary import between, number, percent, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from proxycal.result import Fit
 
 REPORT = "run/report.html"
-_FILE, _PICTURES = "answer.json", "pictures"
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One picture: which, its title, what it shows for those who cannot see it, and how to read it."""
-
-    kind: str
-    title: str
-    alt: str
-    caption: str
+_FILE = "answer.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +33,31 @@ class Answer:
     verdict: str
     sentence: str
     facts: tuple[tuple[str, str], ...]
-    pictures: tuple[Shown, ...]
+    pictures: tuple[Picture, ...]
     warnings: tuple[str, ...]
     open_findings: int
     findings: int
     power: str
 
 
-def write_answer(fit: Fit, warnings: list[str], folder: Path) -> None:
-    """Write the answer into a job folder, whose run has its report already."""
-    from proxycal.report.pictures import pictures_of
-
-    pictures = pictures_of(fit)
+def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str], folder: Path) -> None:
+    """Write the answer into a job folder."""
     answer = Answer(
         verdict=fit.verdict,
         sentence=sentence(fit),
         facts=(
             ("Estimated size", number(fit.estimate.alpha)),
             (f"{fit.settings.level * 100:g}% interval", between(fit.estimate.low, fit.estimate.high)),
-            ("Rows taken as biased", percent(fit.share_biased)),
+            ("Share of biased rows", percent(fit.share_biased)),
             ("Rows in the fit", f"{fit.n:,}"),
         ),
-        pictures=tuple(Shown(one.kind, one.title, one.alt, one.caption) for one in pictures),
+        pictures=tuple(pictures),
         warnings=tuple(warnings),
-        open_findings=sum(not one.ok for one in fit.findings),
+        open_findings=sum(not finding.ok for finding in fit.findings),
         findings=len(fit.findings),
         power=fit.questions["power"].reading if "power" in fit.questions else "",
     )
-    page = (folder / REPORT).read_text(encoding="utf-8")
-    (folder / _PICTURES).mkdir()
-    for one in answer.pictures:
-        write_text(folder / _PICTURES / f"{one.kind}.svg", drawn_in(page, one))
     write_text(folder / _FILE, json.dumps(asdict(answer)))
-
-
-def drawn_in(page: str, shown: Shown) -> str:
-    """The drawing of a picture in the report: drawn once, and the same in both places.
-
-    >>> drawn_in('<div role="img" aria-label="a &lt; b"><svg>...</svg></div>', Shown("x", "", "a < b", ""))
-    '<svg>...</svg>'
-    """
-    start = page.index("<svg", page.index(f'aria-label="{escape(shown.alt)}"'))
-    end = page.index("</svg>", start)
-    return page[start:end] + "</svg>"
 
 
 def read_answer(folder: Path) -> Answer:
@@ -96,7 +67,7 @@ def read_answer(folder: Path) -> Answer:
         verdict=values["verdict"],
         sentence=values["sentence"],
         facts=tuple((name, value) for name, value in values["facts"]),
-        pictures=tuple(Shown(**one) for one in values["pictures"]),
+        pictures=tuple(Picture(**picture) for picture in values["pictures"]),
         warnings=tuple(values["warnings"]),
         open_findings=values["open_findings"],
         findings=values["findings"],
@@ -104,12 +75,7 @@ def read_answer(folder: Path) -> Answer:
     )
 
 
-def picture_of(answer: Answer, kind: object) -> Shown:
-    """The picture of that kind; the first that convinces, the residuals, where there is none such."""
-    by_kind = {one.kind: one for one in answer.pictures}
+def picture_of(answer: Answer, kind: object) -> Picture:
+    """The picture of that kind; the residuals, or the first picture, where there is none such."""
+    by_kind = {picture.kind: picture for picture in answer.pictures}
     return by_kind.get(str(kind)) or by_kind.get("residual") or answer.pictures[0]
-
-
-def svg_of(folder: Path, shown: Shown) -> str:
-    """The drawing of a picture of this answer, as markup of our own making."""
-    return (folder / _PICTURES / f"{shown.kind}.svg").read_text(encoding="utf-8")

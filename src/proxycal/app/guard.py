@@ -79,7 +79,7 @@ def policy_for(page: str) -> str:
     """
     inside = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
     sums = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in inside]
-    scripts = " ".join(["'self'", *(f"'sha256-{one}'" for one in sums)])
+    scripts = " ".join(["'self'", *(f"'sha256-{digest}'" for digest in sums)])
     return "; ".join(
         [
             "default-src 'none'",

@@ -104,7 +104,9 @@ def guess_roles(frame: pd.DataFrame) -> tuple[Guess, ...]:
         why = outcome.called(_REPORTED | _AMOUNT)
         reason = f"its name says '{why}'" if why else "the last column of numbers"
         guesses[outcome.name] = Guess(outcome.name, "outcome", reason)
-        free = [one for one in columns if one.continuous and guesses[one.name].role == "environment"]
+        free = [
+            column for column in columns if column.continuous and guesses[column.name].role == "environment"
+        ]
         guesses |= {guess.column: guess for guess in _proxies(free, outcome)}
     for guess in _spelled_out(columns):
         if guesses[guess.column].role == "environment":
@@ -122,9 +124,9 @@ def _describe(values: pd.Series, name: str) -> _Column:
 
 def _outcome(columns: list[_Column]) -> _Column | None:
     """What was reported: by its name, else the last column of numbers, as tables are often laid out."""
-    able = [one for one in columns if one.continuous and _by_itself(one).role == "environment"]
+    able = [column for column in columns if column.continuous and _by_itself(column).role == "environment"]
     for words in (_REPORTED, _AMOUNT):
-        named = [one for one in able if one.called(words) and not one.called(_PROXY)]
+        named = [column for column in able if column.called(words) and not column.called(_PROXY)]
         if named:
             return named[0]
     return able[-1] if able else None
@@ -137,7 +139,7 @@ def _by_itself(column: _Column) -> Guess:
     if column.levels <= 1:
         return Guess(name, UNUSED, "the same in every row" if rows else "empty")
     if types.is_datetime64_any_dtype(column.values):
-        return Guess(name, UNUSED, "a date: turn it into a number or a season to use it")
+        return Guess(name, UNUSED, "a date: convert it to a number or a season to use it")
     if unique and (column.called(_ID) or not column.number):
         return Guess(name, "id", "differs in every row")
     if (
@@ -159,34 +161,44 @@ def _by_itself(column: _Column) -> Guess:
 
 def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:
     """Proxies among the columns that are free, and those that repeat the outcome."""
-    moves = {one.name: _rank_correlation(one.values, outcome.values) for one in free if one is not outcome}
-    found, left = [], []
-    for one in (one for one in free if one is not outcome):
-        if one.called(_REPORTED - {"y"}):
-            found.append(Guess(one.name, UNUSED, "also reported: it may carry the same bias"))
-        elif abs(moves[one.name]) > _COPY or _another_form(one, outcome):
-            found.append(Guess(one.name, UNUSED, f"nearly {outcome.name} again"))
+    moves = {
+        column.name: _rank_correlation(column.values, outcome.values)
+        for column in free
+        if column is not outcome
+    }
+    unused, left = [], []
+    for column in (column for column in free if column is not outcome):
+        if column.called(_REPORTED - {"y"}):
+            unused.append(Guess(column.name, UNUSED, "also reported: it may have the same bias"))
+        elif abs(moves[column.name]) > _COPY or _another_form(column, outcome):
+            unused.append(Guess(column.name, UNUSED, f"nearly a copy of {outcome.name}"))
         else:
-            left.append(one)
-    named = [one for one in left if one.called(_PROXY)]
+            left.append(column)
+    named = [column for column in left if column.called(_PROXY)]
     if named:
-        return found + [Guess(one.name, "proxies", f"its name says '{one.called(_PROXY)}'") for one in named]
-    siblings = [one for one in left if _another_time(one, outcome)]
+        return unused + [
+            Guess(column.name, "proxies", f"its name says '{column.called(_PROXY)}'") for column in named
+        ]
+    siblings = [column for column in left if _another_time(column, outcome)]
     if siblings:
         why = f"the same as {outcome.name} at another time, by its name"
-        return found + [Guess(one.name, "proxies", why) for one in siblings]
-    best = sorted(left, key=lambda one: -abs(moves[one.name]))[:_BEST]
-    return found + [
-        Guess(one.name, "proxies", f"moves with {outcome.name} (rank correlation {moves[one.name]:.2f})")
-        for one in best
-        if abs(moves[one.name]) >= _MOVES
+        return unused + [Guess(column.name, "proxies", why) for column in siblings]
+    best = sorted(left, key=lambda column: -abs(moves[column.name]))[:_BEST]
+    return unused + [
+        Guess(
+            column.name,
+            "proxies",
+            f"correlated with {outcome.name} (rank correlation {moves[column.name]:.2f})",
+        )
+        for column in best
+        if abs(moves[column.name]) >= _MOVES
     ]
 
 
 def _rank_correlation(first: pd.Series, second: pd.Series) -> float:
     both = first.index.intersection(second.index)
-    found = float(first[both].astype(float).rank().corr(second[both].astype(float).rank()))
-    return 0.0 if found != found else found  # NaN: one of the two does not vary there
+    correlation = float(first[both].astype(float).rank().corr(second[both].astype(float).rank()))
+    return 0.0 if correlation != correlation else correlation  # NaN: one of the two does not vary there
 
 
 def _stem_and_digits(column: _Column) -> tuple[set[str], set[str]]:
@@ -207,12 +219,12 @@ def _another_form(column: _Column, outcome: _Column) -> bool:
 
 def _spelled_out(columns: list[_Column]) -> list[Guess]:
     """Categories whose levels stand beside them as columns of their own: race beside black and hispan."""
-    flags = {one.name.casefold() for one in columns if one.levels == 2}
+    flags = {column.name.casefold() for column in columns if column.levels == 2}
     guess = Guess("", UNUSED, "its levels are columns of their own")
     return [
-        replace(guess, column=one.name)
-        for one in columns
-        if not one.number
-        and one.levels <= _LEVELS
-        and flags & {str(level).casefold() for level in one.values.unique()} - {one.name.casefold()}
+        replace(guess, column=column.name)
+        for column in columns
+        if not column.number
+        and column.levels <= _LEVELS
+        and flags & {str(level).casefold() for level in column.values.unique()} - {column.name.casefold()}
     ]

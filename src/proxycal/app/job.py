@@ -1,7 +1,7 @@
 """One run in a process of its own: it reports progress, can be stopped at any moment, and outlives nobody.
 
 job folder   request.json  in: the table's path and what to do
-             run/ calibrated.csv answer.json pictures/   out: what `worker` writes when all went well
+             run/ calibrated.csv answer.json   out: what `worker` writes when all went well
              log.txt   whatever else was printed
 """
 
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 # Seconds to wait for a killed process to be gone.
 _PATIENCE = 10
-_STOPPED = (
-    "the run stopped without a word, most likely because the memory ran out: try again with fewer rows or "
-    "columns"
-)
+_STOPPED = "the run stopped without a message, usually out of memory: try again with fewer rows or columns"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXAMPLE = "jobs.csv"
 _WHY = {
     "outcome": "log earnings in 1978, as reported",
-    "proxies": "earnings on file before anyone could misreport 1978",
+    "proxies": "earnings recorded before anyone could misreport 1978",
     "environment": "may drive both the content and the bias",
 }
 

@@ -35,7 +35,7 @@ class Source:
 
 
 def python_script(source: Source, request: Request) -> str:
-    """A script that makes the calibrated table and the report again."""
+    """A script that reproduces the calibrated table and the report."""
     roles = request.roles
     named = [f"    {role}={value!r}," for role, value in roles.to_dict().items() if value is not None]
     options = "".join(f", {name}={value!r}" for name, value in _changed(request.settings).items())
@@ -62,14 +62,14 @@ def python_script(source: Source, request: Request) -> str:
 
 
 def shell_commands(source: Source, request: Request) -> str:
-    """Commands that make the run folder, the calibrated table and the report again."""
+    """Commands that reproduce the run folder, the calibrated table and the report."""
     fit = ["proxycal", "fit", _operand(source.table)]
     fit += [f"{option}={columns}" for option, columns in role_options(request.roles).items()]
     for name, value in _changed(request.settings).items():
         fit.append(f"--{OPTION_NAMES.get(name, name)}={value}")
     lines = (
-        [shell("python", "-c", "import proxycal as pc\n" + "\n".join(made))]
-        if (made := _prepare(source))
+        [shell("python", "-c", "import proxycal as pc\n" + "\n".join(preparation))]
+        if (preparation := _prepare(source))
         else []
     )
     lines.append(shell(*fit, "--out=run"))
@@ -95,7 +95,7 @@ def _prepare(source: Source) -> list[str]:
 def _changed(settings: Settings) -> dict[str, object]:
     """The settings that are not the defaults, and the direction, which nobody should have to guess."""
     usual = Settings()
-    names = [one.name for one in fields(settings) if one.name not in ("sections", "interval")]
+    names = [field.name for field in fields(settings) if field.name not in ("sections", "interval")]
     return {
         name: getattr(settings, name)
         for name in names

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 _SINGLE = ("outcome", "weights", "cluster", "id", "truth")
 _LISTS = ("proxies", "environment")
 _WANTED = {
-    "outcome": "give one column the role outcome: the number that may be reported wrongly",
-    "proxies": "give at least one column the role proxy: what sees the truth and never the reporter",
-    "environment": "give at least one column the role environment: what may drive the bias",
+    "outcome": "give one column the role outcome: the reported number that may be biased",
+    "proxies": "give at least one column the role proxy: another measurement of the same thing, "
+    "made without the report",
+    "environment": "give at least one column the role environment: circumstances that may drive the bias",
 }
 
 
@@ -54,7 +55,9 @@ def roles_from(chosen: Mapping[str, str]) -> Roles:
       ...
     proxycal.errors.RolesError: 'y' and 'z' both have the role outcome: keep it for one of them
     """
-    by_role = {role: [name for name, one in chosen.items() if one == role] for role in (*_SINGLE, *_LISTS)}
+    by_role = {
+        role: [name for name, given in chosen.items() if given == role] for role in (*_SINGLE, *_LISTS)
+    }
     for role in _SINGLE:
         if len(by_role[role]) > 1:
             first, second = by_role[role][:2]
@@ -72,12 +75,12 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     >>> settings_from({"method": "exact", "level": 90, "seed": 3}).level
     0.9
     """
-    found = dict(values)
-    for name, called in (("level", "the level of the intervals"), ("seed", "the seed")):
-        if found.get(name, 0) is None:
-            raise SettingsError(f"{called} is empty: write a number")
-    if "level" in found:
-        found["level"] = round(found["level"] / 100, 6)
-    if "seed" in found:
-        found["random_state"] = found.pop("seed")
-    return Settings.from_dict(found)
+    fields = dict(values)
+    for name, called in (("level", "the confidence level"), ("seed", "the seed")):
+        if fields.get(name, 0) is None:
+            raise SettingsError(f"{called} is empty: enter a number")
+    if "level" in fields:
+        fields["level"] = round(fields["level"] / 100, 6)
+    if "seed" in fields:
+        fields["random_state"] = fields.pop("seed")
+    return Settings.from_dict(fields)

@@ -16,13 +16,14 @@ from starlette.responses import FileResponse, PlainTextResponse
 
 import proxycal
 from proxycal.app import views
-from proxycal.app.answer import REPORT, picture_of, read_answer, svg_of
+from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.opened import Opened, open_example, open_upload
 from proxycal.app.reproduce import python_script, shell_commands
 from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
 from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
+from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +46,8 @@ T = TypeVar("T")
 # Seconds between two looks at a running job.
 _LOOK = 0.25
 _SETTINGS = ("direction", "missing", "method", "effect", "level", "seed")
-_CHANGED = "Columns or settings have changed since the answer below: calibrate again to renew it."
-_CANCELLED = "The run was cancelled; nothing of it was kept."
+_CHANGED = "Columns or settings have changed since the result below: calibrate again to update it."
+_CANCELLED = "The run was cancelled and its files were deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,14 @@ class Page:
         """The roles as chosen now; RolesError where they do not make sense."""
         opened = _need(self.opened())
         ids = [views.role_id(opened.number, position) for position in range(len(opened.guesses))]
-        return roles_from({one.column: self.input[id]() for one, id in zip(opened.guesses, ids, strict=True)})
+        return roles_from(
+            {guess.column: self.input[id]() for guess, id in zip(opened.guesses, ids, strict=True)}
+        )
 
     def request(self, repetitions: int = 0) -> Request:
         """What is asked now."""
         return Request(
-            self.roles(), settings_from({one: self.input[one]() for one in _SETTINGS}), repetitions
+            self.roles(), settings_from({name: self.input[name]() for name in _SETTINGS}), repetitions
         )
 
 
@@ -121,9 +124,9 @@ def _first_step(page: Page) -> None:
     @reactive.effect
     @reactive.event(input.uploaded)
     def _sent() -> None:
-        found = workspace.upload(input.uploaded())
-        if found is not None:
-            opening(*found)
+        upload = workspace.upload(input.uploaded())
+        if upload is not None:
+            opening(*upload)
 
     @reactive.effect
     @reactive.event(input.example)
@@ -272,24 +275,23 @@ def _answer_step(page: Page) -> None:
 
     @reactive.effect
     async def _answered() -> None:
-        found = _need(page.finished())
+        finished = _need(page.finished())
         await page.tell("show", {"step": "answer", "shown": True})
-        await page.tell("status", f"Done: {found.answer.verdict}.")
+        await page.tell("status", f"Done: {finished.answer.verdict}.")
         await page.tell("focus", "step5")
 
     @render.ui
     def answer() -> HTML:
-        found = _need(page.finished())
-        script, commands = _script(found), _commands(found)
-        chosen = picture_of(found.answer, "").kind
-        put_in = found.source.example_alpha
-        return HTML(views.answer(found.answer, links, script, commands, chosen, put_in))
+        finished = _need(page.finished())
+        script, commands = _script(finished), _commands(finished)
+        chosen = picture_of(finished.answer, "").kind
+        put_in = finished.source.example_alpha
+        return HTML(views.answer(finished.answer, links, script, commands, chosen, put_in))
 
     @render.ui
     def picture_shown() -> HTML:
-        found = _need(page.finished())
-        shown = picture_of(found.answer, page.input.picture())
-        return HTML(views.picture(shown, svg_of(found.folder, shown)))
+        finished = _need(page.finished())
+        return HTML(views.picture(picture_of(finished.answer, page.input.picture())))
 
     _always(page, answer, picture_shown)
 
@@ -299,21 +301,21 @@ def _links(page: Page) -> dict[str, str]:
 
     def file(name: str, *, keep: bool) -> Callable[[HttpRequest], Response]:
         def respond(request: HttpRequest) -> Response:
-            found = page.finished()
-            if found is None:
-                return PlainTextResponse("there is no answer yet\n", status_code=404)
-            path = found.folder / name
+            finished = page.finished()
+            if finished is None:
+                return PlainTextResponse("there is no result yet\n", status_code=404)
+            path = finished.folder / name
             return FileResponse(path, filename=path.name if keep else None, headers=_FRESH)
 
         return respond
 
     def text(name: str, make: Callable[[Finished], str]) -> Callable[[HttpRequest], Response]:
         def respond(request: HttpRequest) -> Response:
-            found = page.finished()
-            if found is None:
-                return PlainTextResponse("there is no answer yet\n", status_code=404)
+            finished = page.finished()
+            if finished is None:
+                return PlainTextResponse("there is no result yet\n", status_code=404)
             headers = {**_FRESH, "content-disposition": f'attachment; filename="{name}"'}
-            return PlainTextResponse(make(found), headers=headers)
+            return PlainTextResponse(make(finished), headers=headers)
 
         return respond
 
@@ -331,24 +333,25 @@ def _links(page: Page) -> dict[str, str]:
 _FRESH = {"cache-control": "no-store"}
 
 
-def _script(found: Finished) -> str:
-    return python_script(found.source, found.request)
+def _script(finished: Finished) -> str:
+    return python_script(finished.source, finished.request)
 
 
-def _commands(found: Finished) -> str:
-    return shell_commands(found.source, found.request)
+def _commands(finished: Finished) -> str:
+    return shell_commands(finished.source, finished.request)
 
 
 def _always(page: Page, *outputs: Any) -> None:
     """Fill these outputs even while their step is hidden: it is shown when they are there."""
-    for one in outputs:
-        page.session.output(suspend_when_hidden=False)(one)
+    for output in outputs:
+        page.session.output(suspend_when_hidden=False)(output)
 
 
 async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
     """Do something long beside the event loop; what goes wrong there is a message, never the page's end."""
     try:
-        return await asyncio.to_thread(work, *arguments)
+        with speaking("app"):  # a thread has the context of its caller
+            return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
         raise
     except Exception as error:

@@ -56,13 +56,13 @@ def ending_of(name: str) -> str:
     lower = name.lower()
     if lower.endswith(".pq"):
         return ".parquet"
-    found = next((ending for ending in _READ if lower.endswith(ending)), None)
-    if found is None:
-        old = " (an old .xls opens in Excel: save it as .xlsx)" if lower.endswith(".xls") else ""
+    ending = next((ending for ending in _READ if lower.endswith(ending)), None)
+    if ending is None:
+        old = " (open an .xls file in Excel and save it as .xlsx)" if lower.endswith(".xls") else ""
         raise StoreError(
             f"'{name}' is not a table this page can read: save it as CSV, Excel (.xlsx) or Parquet{old}"
         )
-    return found
+    return ending
 
 
 def too_large(limit: int) -> str:
@@ -146,7 +146,7 @@ def excel_to_csv(workbook: Path | str, target: Path | str) -> str:
 def _from_excel(path: Path) -> tuple[Path, str]:
     target = path.with_suffix(".csv")
     title = excel_to_csv(path, target)
-    return target, f"The sheet '{title}' was read, which is the first one."
+    return target, f"The sheet '{title}' was read, the first of the workbook."
 
 
 def _sheet(workbook: Path) -> tuple[str, list[tuple[Any, ...]]]:

@@ -45,7 +45,7 @@ class Door:
         except ProxycalError as error:
             return _message(str(error), 415)
         except OSError as error:
-            return _message(f"the file could not be kept ({error.strerror}): free some disk space", 507)
+            return _message(f"the file could not be saved ({error.strerror}): free some disk space", 507)
 
     async def _saved(self, request: Request, workspace: Workspace) -> Response:
         name = request.query_params.get("name", "")[:_NAME]

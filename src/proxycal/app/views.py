@@ -12,25 +12,32 @@ from pandas.api.types import is_numeric_dtype
 from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
+from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.surface import APP_CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from proxycal.app.answer import Answer, Shown
+    from proxycal.app.answer import Answer
     from proxycal.app.guess import Guess
     from proxycal.app.tables import Table
+    from proxycal.report.pictures import Picture
     from proxycal.result import Finding
 
 # Role, what the page calls it, what it is.
 ROLES = (
     (UNUSED, "not used", ""),
     ("outcome", "outcome", "the reported number that may be biased"),
-    ("proxies", "proxy", "sees the truth and never the reporter"),
-    ("environment", "environment", "may drive both the truth and the bias: income, region, hazard"),
+    ("proxies", "proxy", "another measurement of the same thing that never saw the report"),
+    (
+        "environment",
+        "environment",
+        "circumstances that may drive both the true value and the bias: income, region, hazard",
+    ),
     ("weights", "weights", "how much each row counts"),
     ("cluster", "cluster", "rows that belong together: a county, a household"),
-    ("id", "id", "names the row"),
-    ("truth", "truth", "the true value of the rows where someone checked"),
+    ("id", "id", "identifies the row"),
+    ("truth", "truth", "the true value, in the rows where it is known"),
 )
 
 
@@ -49,9 +56,9 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
     """A role for each column to choose, the guesses chosen; `number` keeps the ids of two tables apart."""
     values = {guess.column: examples(table.frame[guess.column]) for guess in guesses}
     levels = [
-        one.column
-        for one in guesses
-        if one.role == "environment" and not is_numeric_dtype(table.frame[one.column])
+        guess.column
+        for guess in guesses
+        if guess.role == "environment" and not is_numeric_dtype(table.frame[guess.column])
     ]
     return _filled(
         "columns",
@@ -62,6 +69,7 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         direction=direction,
         levels=levels,
         methods=METHODS.values(),
+        missing=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "missing"],
     )
 
 
@@ -74,8 +82,8 @@ def audit(findings: Sequence[Finding]) -> str:
     """The findings about a table: those that ask for something first, the others folded away."""
     return _filled(
         "audit",
-        troubled=[one for one in findings if not one.ok],
-        fine=[one for one in findings if one.ok],
+        troubled=[finding for finding in findings if not finding.ok],
+        fine=[finding for finding in findings if finding.ok],
     )
 
 
@@ -85,17 +93,24 @@ def message(text: str, kind: str = "act") -> str:
 
 
 def answer(
-    found: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str, put_in: float | None
+    answer: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str, put_in: float | None
 ) -> str:
-    """The answer, its pictures to choose from, its downloads and the report; `put_in` if a bias was."""
+    """The answer, its pictures to choose from, its downloads and the report; `put_in`: the known bias."""
     return _filled(
-        "answer", answer=found, links=links, script=script, commands=commands, chosen=chosen, put_in=put_in
+        "answer",
+        answer=answer,
+        links=links,
+        script=script,
+        commands=commands,
+        chosen=chosen,
+        put_in=put_in,
+        added=OUTPUT_COLUMNS,
     )
 
 
-def picture(shown: Shown, svg: str) -> str:
+def picture(shown: Picture) -> str:
     """One picture. Its markup is our own: matplotlib escaped every text on its way into it."""
-    return _filled("picture", shown=shown, svg=Markup(svg))
+    return _filled("picture", shown=shown, svg=Markup(shown.svg))
 
 
 def _filled(name: str, **values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The process of one job: fit, power if asked, calibrate, report, all through the public API.
+"""The process of one job: fit, power if asked, calibrate, report.
 
     python -m proxycal.app.worker JOB_FOLDER
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.app.request import Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,8 @@ def main(folder: Path) -> int:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         asked = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-        run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
+        with speaking("app"):
+            run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
     except ProxycalError as error:
         tell({"error": str(error)})
         return 2
@@ -49,8 +51,10 @@ def main(folder: Path) -> int:
 
 
 def defect(error: Exception) -> str:
-    """What to say of an error that nobody should ever see."""
-    return f"unexpected {type(error).__name__}: {error}. This is a defect in proxycal, not in your data"
+    """The message of an unexpected error."""
+    return (
+        f"unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not a problem of your data"
+    )
 
 
 def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
@@ -72,8 +76,11 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
 
     frame = read_table(table, text=request.roles.text)
     refuse_taken(frame)
-    from proxycal.app.answer import write_answer
+    from proxycal.app.answer import REPORT, write_answer
+    from proxycal.files import write_text
     from proxycal.model import ProxyCalibrator
+    from proxycal.report.page import render
+    from proxycal.report.pictures import pictures_of
 
     begin(f"fitting {len(frame):,} rows")
     model = ProxyCalibrator.from_settings(request.roles, request.settings).fit(frame)
@@ -84,11 +91,12 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         count = begin("fitting injected biases", request.repetitions)
         model.power(repetitions=request.repetitions, progress=count)
     begin("calibrating")
-    said = write_calibrated(model, frame, folder / CALIBRATED)
+    warned = write_calibrated(model, frame, folder / CALIBRATED)
     begin("drawing the report")
     model.save(folder / "run")
-    model.report(folder / "run" / "report.html")
-    write_answer(model.result_, said, folder)
+    pictures = pictures_of(model.result_)  # drawn once, for the report and for the page
+    write_text(folder / REPORT, render(model.result_, pictures))
+    write_answer(model.result_, pictures, warned, folder)
 
 
 def refuse_taken(frame: pd.DataFrame) -> None:
@@ -110,7 +118,7 @@ def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) ->
         warnings.simplefilter("always", ProxycalWarning)
         answer = model.calibrate(frame)
     write_table(pd.concat([frame, answer], axis=1), path)
-    return [str(one.message) for one in caught if issubclass(one.category, ProxycalWarning)]
+    return [str(item.message) for item in caught if issubclass(item.category, ProxycalWarning)]
 
 
 def _voice() -> Tell:

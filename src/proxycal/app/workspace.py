@@ -75,9 +75,9 @@ class Workspaces:
 
     def open(self) -> Workspace:
         """A workspace for a new page."""
-        made = Workspace()
-        self._open[made.token] = made
-        return made
+        workspace = Workspace()
+        self._open[workspace.token] = workspace
+        return workspace
 
     def find(self, token: str) -> Workspace | None:
         """The page with that token, if it is open."""

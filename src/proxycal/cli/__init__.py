@@ -27,6 +27,7 @@ from proxycal.cli import (
     web,
 )
 from proxycal.errors import ProxycalError, ProxycalWarning
+from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, speaking("shell"):
         warnings.simplefilter("always", ProxycalWarning)
         try:
             code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)

@@ -5,46 +5,49 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
     from proxycal.result import Estimate
 
-# Below this first-stage F, moments through the environment mislead (Staiger and Stock).
-WEAK_F = 10.0
-# Two independent estimates differ by more than this many standard errors in one of 370 agreeing cases.
-APART = 3.0
 
-
-def apart(one: Estimate, other: Estimate) -> float:
+def apart(first: Estimate, second: Estimate) -> float:
     """Distance of two estimates in standard errors of their difference; NaN where one has no answer."""
-    error = math.hypot(one.se, other.se)
-    if not math.isfinite(error) or not math.isfinite(other.alpha) or not math.isfinite(one.alpha):
+    if not (_answered(first) and _answered(second)):
         return math.nan
-    return abs(one.alpha - other.alpha) / error if error > 0.0 else math.inf
+    error = math.hypot(first.se, second.se)
+    return abs(first.alpha - second.alpha) / error if error > 0.0 else math.inf
 
 
-def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
+def _answered(estimate: Estimate) -> bool:
+    return math.isfinite(estimate.alpha) and math.isfinite(estimate.se)
+
+
+def agreement(first: Estimate, second: Estimate, topic: str) -> Finding:
     """Whether two estimators agree within their errors."""
-    question = f"Do {one.name} and {other.name} agree?"
-    distance = apart(one, other)
+    question = f"Do {first.name} and {second.name} agree?"
+    distance = apart(first, second)
     if math.isnan(distance):
+        silent = second if _answered(first) else first
         return Finding(
             question,
             statistic="no second estimate",
-            reading=f"'{other.name}' gave no answer. {other.note}".strip(),
+            reading=f"Not compared: '{silent.name}' gave no estimate. {silent.note}".strip(),
             remedy="Nothing to do; there is no cross-check.",
             ok=True,
             topic=topic,
         )
-    ok = distance <= APART
+    ok = distance <= THRESHOLDS.agreement_se
+    names = f"The estimates of '{first.name}' and '{second.name}', which rely on different assumptions,"
+    numbers = f"{first.alpha:.4g} against {second.alpha:.4g}, {distance:.1f} standard errors apart"
     return Finding(
         question,
-        statistic=f"{one.alpha:.4g} against {other.alpha:.4g}, {distance:.1f} standard errors apart",
+        statistic=numbers,
         reading=(
-            "Two estimates that rest on different assumptions agree."
+            f"{names} agree ({numbers})."
             if ok
-            else "Two estimates that rest on different assumptions disagree: at least one assumption fails."
+            else f"{names} disagree ({numbers}): at least one of the assumptions fails."
         ),
         remedy="Nothing to do." if ok else "Look at the proxies first: does one of them see the reporter?",
         ok=ok,
@@ -56,15 +59,20 @@ def agreement(one: Estimate, other: Estimate, topic: str) -> Finding:
 def first_stage(f: float) -> Finding:
     """Whether the environment moves what the proxies leave of the outcome."""
     known = math.isfinite(f)
-    ok = known and f >= WEAK_F
+    ok = known and f >= THRESHOLDS.weak_f
+    if not known:
+        reading = "Not tested: how the environment shifts the outcome could not be computed."
+    elif ok:
+        reading = f"The environment shifts the outcome beyond its content (first-stage F {f:.1f})."
+    else:
+        reading = (
+            f"The environment hardly shifts the outcome beyond its content (first-stage F {f:.1f}, at least "
+            f"{THRESHOLDS.weak_f:.0f} wanted), so the moments are weak."
+        )
     return Finding(
         question="Does the environment move the bias?",
         statistic=f"first-stage F {f:.1f}" if known else "first-stage F unknown",
-        reading=(
-            "The environment shifts the outcome beyond its content."
-            if ok
-            else "The environment hardly shifts the outcome beyond its content, so the moments are weak."
-        ),
+        reading=reading,
         remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",
         ok=ok,
         topic="first-stage",

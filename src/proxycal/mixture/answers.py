@@ -35,7 +35,7 @@ class RowAnswers:
 
 
 def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
-    """The answers of a model for any rows; a row of an unknown cluster carries its intercept as noise."""
+    """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise."""
     rows = spec.frame.rows(replace(data, truth=None))
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]

@@ -1,4 +1,4 @@
-"""Who runs in the race of models, on which view of the outcome, and what comes out of it."""
+"""The models that are compared, the view of the outcome that each fits, and the answer of the comparison."""
 
 from __future__ import annotations
 
@@ -10,28 +10,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.mixture.designs import Data, Frame, Spec
-    from proxycal.mixture.select import Entrant
+    from proxycal.mixture.select import Model
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
-    """An entrant of the race, the frame it ran in, and the side of the data it saw."""
+class Candidate:
+    """A fitted model with its features (frame) and the view of the outcome that it was fitted to."""
 
     frame: Frame
-    entrant: Entrant
-    side: Side
+    model: Model
+    view: View
 
     @property
     def bic(self) -> float:
-        """BIC with what the side paid for its cluster intercepts."""
-        return self.entrant.bic - 2.0 * self.side.cost
+        """BIC with what the view paid for its cluster intercepts."""
+        return self.model.bic - 2.0 * self.view.cost
+
+    @property
+    def claims_bias(self) -> bool:
+        """Whether the model is an alternative, with a bias that E drives, and no null model."""
+        return self.model.shape.claims_bias
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """The outcome as one side of the race sees it: its own cluster intercepts removed.
+class View:
+    """The outcome as models with a bias, or those without, see it: their own cluster intercepts removed.
 
     offset (n,), outcome's units, zero without clusters; tau: sd of the intercepts; cost: log likelihood paid.
     """
@@ -41,7 +46,7 @@ class Side:
     cost: float = 0.0
 
     def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
-        """The rows this side fits."""
+        """The rows as they are fitted."""
         truth = None if data.truth is None else data.truth - self.offset
         whole = replace(data, y=data.y - self.offset, truth=truth)
         return whole if index is None else whole.take(index)
@@ -49,17 +54,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ExactBias:
-    """The answer of the race, fitted to all rows.
+    """The answer of the comparison, fitted to all rows.
 
     bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
     (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
     sigma: residual sd, cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data);
     where_biased (L,): mean of the shift's features over the biased; decrement: log
-    likelihood left to gain; floor: least width of a regression in the race; runners: all of it, best first;
-    n_race: rows it ran on; labels: of bias and null, in words; sizes: (BIC, alpha) of every model with a bias
-    of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset (n,): each row's
-    cluster intercept, outcome's units, in the caller's order; finalists: models that could be the best of
-    more rows, of which these are a sample.
+    likelihood left to gain; floor: least width of a component; candidates: all models compared, best first;
+    n_compared: rows they were compared on; labels: of bias and null, in words; sizes: (BIC, alpha) of every
+    model with a bias of one size; by_level_gain: BIC gain of a size by level, NaN where not tried; offset
+    (n,): cluster intercepts by row, outcome's units, in the caller's order; undecided: models that could be
+    the best of more rows, of which these are a sample.
     """
 
     bias: Spec
@@ -76,9 +81,9 @@ class ExactBias:
     decrement: float
     floor: float
     offset: Array
-    n_race: int
+    n_compared: int
     labels: tuple[str, str]
     sizes: tuple[tuple[float, float], ...]
     by_level_gain: float
-    runners: tuple[Runner, ...]
-    finalists: tuple[Runner, ...] = ()
+    candidates: tuple[Candidate, ...]
+    undecided: tuple[Candidate, ...] = ()

@@ -2,7 +2,7 @@
 
     y = content + u_c + shift*A + noise,   u_c ~ N(0, tau^2)
 
-Each side of the race (with and without a bias) removes its own predicted intercepts and pays for them with
+The models with a bias, and those without, each remove their own predicted intercepts and pay for them with
 the Laplace term of integrating them out.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
-from proxycal.mixture.select import FLOOR, Entrant, one_component
+from proxycal.mixture.select import FLOOR, Model, one_component
 from proxycal.mixture.starts import residual_of
 
 if TYPE_CHECKING:
@@ -57,29 +57,29 @@ def predict_intercepts(residual: Array, weights: Array, cluster: NDArray[np.intp
 
 def without_bias(rows: Rows, cluster: NDArray[np.intp]) -> Intercepts:
     """Intercepts of the model without a bias: least squares and prediction in turn."""
-    found = Intercepts(np.zeros(int(cluster.max()) + 1), 0.0, 0.0)
+    intercepts = Intercepts(np.zeros(int(cluster.max()) + 1), 0.0, 0.0)
     for _ in range(ROUNDS):
-        residual = residual_of(rows.X, rows.y - found.u[cluster], rows.weights)
-        found = predict_intercepts(residual + found.u[cluster], rows.weights, cluster)
-    return found
+        residual = residual_of(rows.X, rows.y - intercepts.u[cluster], rows.weights)
+        intercepts = predict_intercepts(residual + intercepts.u[cluster], rows.weights, cluster)
+    return intercepts
 
 
 def with_bias(rows: Rows, proxies_only: Array, cluster: NDArray[np.intp], first: Intercepts) -> Intercepts:
     """Intercepts of the one-component model with a bias: EM and prediction in turn, from two beginnings.
 
-    Beginning with the other side's intercepts or with none leads to different splits of what clusters share
+    Beginning with the intercepts without a bias or with none leads to different splits of what clusters share
     into intercepts and bias; the likelihood chooses.
     """
     best, reached = first, -np.inf
     for start in (first, Intercepts(np.zeros_like(first.u), 0.0, 0.0)):
         current = start
-        entrants, _ = one_component(True, rows.shifted(current.u[cluster]), proxies_only)
-        e: Entrant = min(entrants, key=lambda x: x.bic)
-        rules = Rules.of([e.shape], rows.X.shape[1], FLOOR)
-        params = e.params
+        models, _ = one_component(True, rows.shifted(current.u[cluster]), proxies_only)
+        model: Model = min(models, key=lambda m: m.bic)
+        rules = Rules.of([model.shape], rows.X.shape[1], FLOOR)
+        params = model.params
         for _ in range(ROUNDS):
             moved = rows.shifted(current.u[cluster])
-            post = posterior(params, moved, e.shape)
+            post = posterior(params, moved, model.shape)
             content = params.beta[0, 0] @ rows.X.T
             shifted = post.p_biased[0] * post.shift[0]
             if rows.gap is not None:

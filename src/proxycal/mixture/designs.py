@@ -161,10 +161,10 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
 
 def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
     """Ways in which content may enter: linear, splines of P, of E, of both."""
-    return {name: frame for name, (frame, _) in candidates(data, effect).items()}
+    return {name: frame for name, (frame, _) in frames_with_features(data, effect).items()}
 
 
-def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
+def frames_with_features(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
     """The candidate frames, each with its features of `spaced(n, BASIS_ROWS)` rows, which judge between them.
 
     Splines take many columns: on a large table those rows also place and scale them.
@@ -182,7 +182,7 @@ def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
     few = data.take(judged)
     straight = expand_each(few.content, plans["linear"], few.weights)
     curved = expand_each(few.content, data.curved, few.weights)
-    made: dict[str, tuple[Frame, Array]] = {}
+    frames: dict[str, tuple[Frame, Array]] = {}
     seen: set[bytes] = set()
     for name, splined in plans.items():
         if splined.tobytes() in seen:
@@ -190,8 +190,8 @@ def candidates(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
         seen.add(splined.tobytes())
         parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
         basis = orthonormal(parts, few.weights) if splined.any() else frame.content
-        made[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
-    return made
+        frames[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
+    return frames
 
 
 def _frame(data: Data, effect: str) -> Frame:

@@ -1,4 +1,4 @@
-"""From the winner of the race to an answer: which way is up, how sure, how many, how wide."""
+"""From the best models to an answer: which way is up, how sure, how many, how wide."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.candidates import ExactBias, Runner
+from proxycal.mixture.candidates import Candidate, ExactBias
 from proxycal.mixture.designs import Spec
 from proxycal.mixture.em import Rules
 from proxycal.mixture.information import Sandwich, information, sandwich
 from proxycal.mixture.laws import Params, Rows, Shape, content_mean, posterior
 from proxycal.mixture.select import floor_of
 from proxycal.mixture.sums import Summed, add_up
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,74 +26,71 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# A bias this far (in BIC) behind will not catch up any more: its comparison is settled.
-HOPELESS = 15.0
-
 
 def conclude(
     chunks: Chunked,
     codes: Sequence[NDArray[np.intp]] | None,
-    bias: Runner,
-    null: Runner,
-    runners: tuple[Runner, ...],
-    n_race: int,
+    bias: Candidate,
+    null: Candidate,
+    candidates: tuple[Candidate, ...],
+    n_compared: int,
     floor: float,
 ) -> ExactBias:
-    """The answer in the outcome's units; chunks: all rows in the winner's frame, codes: their clusters."""
-    params = orient(bias.entrant.params, chunks)
-    shape = bias.entrant.shape
+    """The answer in the outcome's units; chunks: all rows in the frame of bias, codes: their clusters."""
+    params = orient(bias.model.params, chunks)
+    shape = bias.model.shape
     rules = Rules.of([shape], params.beta.shape[2], floor_of(shape, floor))
     totals = add_up(chunks, partial(_totals, params, shape))
     robust = sandwich(params, information(params, chunks, shape, codes), rules, totals.weight)
     scale, L = bias.frame.scale, params.a.shape[1]
     return ExactBias(
         bias=Spec(shape, bias.frame, params),
-        null=Spec(null.entrant.shape, null.frame, null.entrant.params),
+        null=Spec(null.model.shape, null.frame, null.model.params),
         gain=null.bic - bias.bic,
         shift=params.a[0] * scale,
         shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
         gate_cov=robust.shift_gate_cov[L:, L:],
         sigma=float(np.sqrt(totals.square / totals.weight)) * scale,
-        cluster_sd=bias.side.tau,
+        cluster_sd=bias.view.tau,
         share=totals.biased / totals.weight,
         where_biased=totals.shifted / max(totals.biased, 1e-300),
         converged=_converged(bias, null, robust),
         decrement=robust.decrement,
         floor=floor,
-        offset=bias.side.offset,
-        n_race=n_race,
-        labels=(shape.label, null.entrant.shape.label),
-        sizes=_sizes(bias, runners),
-        by_level_gain=_by_level_gain(runners),
-        runners=runners,
+        offset=bias.view.offset,
+        n_compared=n_compared,
+        labels=(shape.label, null.model.shape.label),
+        sizes=_sizes(bias, candidates),
+        by_level_gain=_by_level_gain(candidates),
+        candidates=candidates,
     )
 
 
-def _sizes(bias: Runner, runners: tuple[Runner, ...]) -> tuple[tuple[float, float], ...]:
+def _sizes(bias: Candidate, candidates: tuple[Candidate, ...]) -> tuple[tuple[float, float], ...]:
     """(BIC, alpha) of the models with a bias of one size; none where the best one has a size that varies."""
     if bias.frame.effect != "constant":
         return ()
     return tuple(
-        (runner.bic, abs(float(runner.entrant.params.a[0, 0])) * runner.frame.scale)
-        for runner in runners
-        if runner.entrant.shape.claims_bias and runner.frame.effect == "constant"
+        (candidate.bic, abs(float(candidate.model.params.a[0, 0])) * candidate.frame.scale)
+        for candidate in candidates
+        if candidate.claims_bias and candidate.frame.effect == "constant"
     )
 
 
-def _by_level_gain(runners: tuple[Runner, ...]) -> float:
+def _by_level_gain(candidates: tuple[Candidate, ...]) -> float:
     """BIC gain of a size by level over one size for all; NaN where only one of them was tried."""
-    claims = [runner for runner in runners if runner.entrant.shape.claims_bias]
-    by_level = [runner.bic for runner in claims if runner.frame.effect.startswith("by:")]
-    constant = [runner.bic for runner in claims if runner.frame.effect == "constant"]
+    claims = [candidate for candidate in candidates if candidate.claims_bias]
+    by_level = [candidate.bic for candidate in claims if candidate.frame.effect.startswith("by:")]
+    constant = [candidate.bic for candidate in claims if candidate.frame.effect == "constant"]
     return min(constant) - min(by_level) if by_level and constant else np.nan
 
 
-def _converged(bias: Runner, null: Runner, robust: Sandwich) -> bool:
-    """Whether the comparison is settled: both sides at their maximum, or one left hopelessly behind."""
-    settled = bias.entrant.converged and robust.definite and robust.decrement < 1e-2
-    if null.entrant.converged:
-        return settled or bias.bic > null.bic + HOPELESS
-    return settled and null.bic > bias.bic + HOPELESS
+def _converged(bias: Candidate, null: Candidate, robust: Sandwich) -> bool:
+    """Whether the comparison is settled: both models at their maximum, or one left too far behind."""
+    settled = bias.model.converged and robust.definite and robust.decrement < THRESHOLDS.decrement
+    if null.model.converged:
+        return settled or bias.bic > null.bic + THRESHOLDS.too_far_behind
+    return settled and null.bic > bias.bic + THRESHOLDS.too_far_behind
 
 
 def orient(params: Params, chunks: Chunked) -> Params:

@@ -74,7 +74,7 @@ class Shape:
         """A short name for tables and findings."""
         words = [f"J={self.J}"]
         if self.J > 1:
-            words += [f"{self.means} slopes" if self.means != "atom" else "one atom"]
+            words += [f"{self.means} slopes" if self.means != "atom" else "one spike"]
             words += ["weights by content"] if self.weights == "content" else []
         words += ["sd by environment"] if self.scale == "environment" else []
         words += ["shift without gate"] if self.shift and self.gate == "constant" else []

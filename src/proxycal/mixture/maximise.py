@@ -11,7 +11,7 @@ import numpy as np
 from proxycal.mixture.em import Rules, gap_loglik, run
 from proxycal.mixture.information import Information, curvature, information, newton
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
-from proxycal.mixture.select import Entrant, bic, floor_of
+from proxycal.mixture.select import Model, bic, floor_of
 from proxycal.mixture.sums import Summed, add_up
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 # Attempts of Newton's method, and steps of EM after each that fails. All later steps together bring no more
 # than LATER times what the last ones brought: up to four times in tables without a bias, where EM creeps.
 ATTEMPTS, STEPS, LATER = 50, 15, 10.0
-# A model this far (in BIC) behind the best of its side will not catch up any more; one that is FAR behind
-# that, or behind hopeless, after a few steps is left at once, since later steps bring a third of it.
+# A model this far (in BIC) behind the best of its kind will not catch up any more; one that is FAR behind
+# that, or THRESHOLDS.too_far_behind, after a few steps is left at once, as later steps bring a third of it.
 BEHIND, FAR = 5.0, 30.0
 
 
-def carry(at: Entrant, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Entrant:
+def maximise(at: Model, chunks: Chunked, floor: float, n: float, bar: float = np.inf) -> Model:
     """A model that was fitted to a part of the rows, at its maximum over all of them.
 
     It is left where it was when its BIC could not come below the bar any more: a bias that is not there has
@@ -51,7 +51,7 @@ def carry(at: Entrant, chunks: Chunked, floor: float, n: float, bar: float = np.
     return at
 
 
-def to_maximum(params: Params, chunks: Chunked, rules: Rules) -> tuple[Params, bool]:
+def newton_then_em(params: Params, chunks: Chunked, rules: Rules) -> tuple[Params, bool]:
     """Newton from the neighbourhood of the maximum; EM goes on where that is not near enough."""
     for steps in (0, 150, 600):
         if steps:
@@ -62,15 +62,15 @@ def to_maximum(params: Params, chunks: Chunked, rules: Rules) -> tuple[Params, b
     return params, converged
 
 
-def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: bool = False) -> Entrant:
+def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: bool = False) -> Model:
     """The model with its log likelihood and BIC over rows of weight n."""
     loglik = add_up(chunks, partial(_loglik, params, shape)).loglik
     loglik += 0.0 if shape.shift else gap_loglik(chunks)
-    return Entrant(shape, params, loglik, bic(shape, loglik, params, n), converged)
+    return Model(shape, params, loglik, bic(shape, loglik, params, n), converged)
 
 
-def _worth(at: Entrant, loglik: float, n: float) -> Entrant:
-    return Entrant(at.shape, at.params, loglik, bic(at.shape, loglik, at.params, n), False)
+def _worth(at: Model, loglik: float, n: float) -> Model:
+    return Model(at.shape, at.params, loglik, bic(at.shape, loglik, at.params, n), False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,67 +10,76 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.inference import HOPELESS
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.select import expected_bic, size_of
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.candidates import Runner
+    from proxycal.mixture.candidates import Candidate
     from proxycal.mixture.designs import Data
     from proxycal.mixture.laws import Rows
 
     Array = NDArray[np.float64]
 
-# A model is out of reach when it is this many standard errors, and CLOSE in BIC, behind the best of its side:
+# A model is out of reach when it is this many standard errors, and CLOSE in BIC, behind the best of its kind:
 # errors for what the sample cannot know, CLOSE for what steps that are not yet taken may bring.
 ERRORS, CLOSE = 3.0, 6.0
 # BICs that differ by less than this part of themselves are equal: rounding is a thousand times smaller.
 TIE = 1e-9
 
 
-def best_of(runners: Sequence[Runner]) -> Runner:
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """The model with the least BIC; of equal ones that with the fewest parameters."""
-    least = min(r.bic for r in runners)
-    equal = [r for r in runners if r.bic <= least + TIE * abs(least)]
-    return min(equal, key=lambda r: (size_of(r.entrant.shape, r.entrant.params), r.entrant.shape.label))
+    least = min(candidate.bic for candidate in candidates)
+    equal = [candidate for candidate in candidates if candidate.bic <= least + TIE * abs(least)]
+    return min(
+        equal,
+        key=lambda candidate: (
+            size_of(candidate.model.shape, candidate.model.params),
+            candidate.model.shape.label,
+        ),
+    )
 
 
 def within_reach(
-    runners: Sequence[Runner], data: Data, index: NDArray[np.intp], total: float
-) -> list[Runner]:
-    """The models of both sides that could be the best of theirs on rows of weight `total`, best first.
+    candidates: Sequence[Candidate], data: Data, index: NDArray[np.intp], total: float
+) -> list[Candidate]:
+    """The models that could be the best with, or without, a bias on rows of weight `total`, best first.
 
-    index : rows of the data that the models were fitted to. Of a side that cannot win any more only the best
-    goes on: who leads it changes no verdict.
+    index : rows of the data that the models were fitted to. Of a kind that cannot lead any more only the
+    best go on: which they are changes no verdict.
     """
     weights = data.weights[index]
     seen = float(weights.sum())
     rows: dict[tuple[int, int], Rows] = {}
     expected, logliks = [], []
-    for r in runners:
-        key = id(r.frame), id(r.side)
+    for candidate in candidates:
+        key = id(candidate.frame), id(candidate.view)
         if key not in rows:
-            rows[key] = r.frame.rows(r.side.of(data, index))
-        logliks.append(posterior(r.entrant.params, rows[key], r.entrant.shape).loglik[0])
-        expected.append(expected_bic(r.entrant, seen, total) - 2.0 * r.side.cost)
+            rows[key] = candidate.frame.rows(candidate.view.of(data, index))
+        logliks.append(posterior(candidate.model.params, rows[key], candidate.model.shape).loglik[0])
+        expected.append(expected_bic(candidate.model, seen, total) - 2.0 * candidate.view.cost)
     order = [int(i) for i in np.argsort(expected, kind="stable")]
-    claims = [r.entrant.shape.claims_bias for r in runners]
-    first = {side: next(i for i in order if claims[i] == side) for side in (False, True)}
+    claims = [candidate.claims_bias for candidate in candidates]
+    first = {claim: next(i for i in order if claims[i] == claim) for claim in (False, True)}
+    # Too many components fit a small sample better than they predict others: its own BIC counts as well.
+    ahead = [best_of([c for c in candidates if c.claims_bias == claim]) for claim in first]
 
-    def behind(one: int, other: int) -> float:
-        """How far one is behind the other at the least, in BIC of all rows."""
-        spread = deviation(logliks[one] - logliks[other], weights) * unseen(seen, total)
-        return expected[one] - expected[other] - ERRORS * spread
+    def behind(trailing: int, leading: int) -> float:
+        """How far one model is behind another at the least, in BIC of all rows."""
+        spread = deviation(logliks[trailing] - logliks[leading], weights) * unseen(seen, total)
+        return expected[trailing] - expected[leading] - ERRORS * spread
 
     kept = []
     for i in order:
-        own, rival = first[claims[i]], first[not claims[i]]
-        if i == own or (behind(i, own) <= CLOSE and behind(i, rival) <= HOPELESS):
-            kept.append(runners[i])
+        own, best_other = first[claims[i]], first[not claims[i]]
+        near = behind(i, own) <= CLOSE and behind(i, best_other) <= THRESHOLDS.too_far_behind
+        if i == own or near or any(candidates[i] is leader for leader in ahead):
+            kept.append(candidates[i])
     return kept
 
 

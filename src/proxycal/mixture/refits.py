@@ -1,4 +1,4 @@
-"""The winner of a race fitted again to reweighted rows."""
+"""The best model with a bias fitted again to reweighted rows."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 REFIT_STEPS, REFIT_CELLS = 24, 4_000_000
 
 
-def refit_shifts(found: ExactBias, data: Data, weights: Array) -> Array:
-    """The shift coefficients (B, L) of the winner refitted under each row of weights (B, n), warm-started.
+def refit_shifts(answer: ExactBias, data: Data, weights: Array) -> Array:
+    """The shift coefficients (B, L) of the best model refitted under each row of weights (B, n), from it.
 
     Replicates are one batch; large tables take a few at a time so that memory stays bounded.
     """
-    truth = None if data.truth is None else data.truth - found.offset
-    spec = found.bias
-    at = spec.frame.rows(replace(data, y=data.y - found.offset, truth=truth))
-    rules = Rules.of([spec.shape], at.X.shape[1], floor_of(spec.shape, found.floor))
+    truth = None if data.truth is None else data.truth - answer.offset
+    spec = answer.bias
+    at = spec.frame.rows(replace(data, y=data.y - answer.offset, truth=truth))
+    rules = Rules.of([spec.shape], at.X.shape[1], floor_of(spec.shape, answer.floor))
     block = max(1, REFIT_CELLS // (2 * spec.shape.J * len(data.y)))
     out = []
     for start in range(0, len(weights), block):

@@ -1,6 +1,6 @@
-"""The race: the best model with a gated shift against the best model without one, of any shape.
+"""Model selection: the best model with a gated shift against the best without one, of any shape.
 
-No bias is claimed unless a shift beats every other explanation of the same data, so both sides run the
+No bias is claimed unless a shift beats every other explanation of the same data, so both kinds take the
 same shapes: one component, its sd free to follow E; several with shared slopes (skew, heavy tails, humps:
 the cheap explanations); several with their own slopes; an atom. The criterion is BIC.
 """
@@ -24,6 +24,7 @@ from proxycal.mixture.starts import (
     residual_of,
     split_components,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,14 +41,13 @@ FLOOR_PART = 0.1
 ANNEAL = ((0.3, 3), (0.1, 3), (0.0, 6))
 MAX_J = 4
 MAX_OWN_COLUMNS = 30
-GATE_P = 1e-3
-# How far (in BIC) behind the other side a model may be and still be carried on.
-RIVAL = 20.0
+# How far (in BIC) behind the best model of the other kind a model may be and still be brought to its maximum.
+OTHER_MARGIN = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
-    """One model of the race: shape, params (B = 1), loglik, bic, converged."""
+class Model:
+    """One fitted model: shape, params (B = 1), loglik, bic, converged."""
 
     shape: Shape
     params: Params
@@ -57,7 +57,7 @@ class Entrant:
 
 
 def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
-    """All shapes with J components that these rows can carry."""
+    """All shapes with J components that these rows can support."""
     if J == 1:
         return [Shape(1, shift=shift), Shape(1, scale="environment", shift=shift)]
     shared = [Shape(J, "shared", shift=shift)]
@@ -67,56 +67,57 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
     return [*shared, *atom] if rows.X.shape[1] > MAX_OWN_COLUMNS else [*shared, *own, *atom]
 
 
-def race(
+def select_models(
     rows: Rows,
-    first: tuple[list[Entrant], list[Guess]],
+    first: tuple[list[Model], list[Guess]],
     floor: float,
-    rival: float,
+    best_other: float,
     max_j: int = MAX_J,
     total: float | None = None,
-) -> list[Entrant]:
-    """Every entrant of one side, best BIC first, from its one-component models on; J grows while it helps.
+) -> list[Model]:
+    """Every model with a bias, or without, best BIC first, from one component on; J grows while it helps.
 
-    rival: the best outlook of the other side so far; total: weight of all rows that these stand for. A model
-    far behind is not carried to its end here: whoever leads its side at last is.
+    first: the one-component models and the guesses that larger ones start from; best_other: the best outlook
+    of the other kind so far; total: weight of all rows that these stand for. A model far behind is not
+    brought to its maximum here: the best of its kind is, at last.
     """
     total = float(rows.weights.sum()) if total is None else total
-    side, guesses = list(first[0]), first[1]
-    shift = side[0].shape.shift
+    models, guesses = list(first[0]), first[1]
+    shift = models[0].shape.shift
     before = np.inf
     for J in range(2, max_j + 1):
-        best = min(outlook(e, rows, total) for e in side)
+        best = min(outlook(model, rows, total) for model in models)
         if best >= before:
             break
         before = best
         for group in _by_batch(shapes(J, shift, rows)):
-            bar = min(*(outlook(e, rows, total) for e in side), rival + RIVAL)
-            side += compete(group, rows, guesses, bar, floor, total)
-    return sorted(side, key=lambda e: e.bic)
+            bar = min(*(outlook(model, rows, total) for model in models), best_other + OTHER_MARGIN)
+            models += fit_shapes(group, rows, guesses, bar, floor, total)
+    return sorted(models, key=lambda model: model.bic)
 
 
-def race_by_level(
+def select_by_level(
     rows: Rows,
     constant_rows: Rows,
     proxies_only: Array,
-    entrants: list[Entrant],
+    models: list[Model],
     floor: float,
     total: float | None = None,
-) -> list[Entrant]:
-    """The bias side again with a shift for each level of a category (`rows.D` one-hot).
+) -> list[Model]:
+    """The models with a bias again, with a shift for each level of a category (`rows.D` one-hot).
 
-    One component from scratch; then the best shapes of the race, started from who they say is biased.
+    One component from scratch; then the best shapes so far, started from who they say is biased.
     """
     total = float(rows.weights.sum()) if total is None else total
-    found, guesses = one_component(True, rows, proxies_only)
-    bar = min(outlook(e, rows, total) for e in found)
-    by_outlook = sorted(entrants, key=lambda e: outlook(e, constant_rows, total))
-    tried = {e.shape: e for e in [*entrants[:2], *by_outlook[:2]]}
-    for e in tried.values():
-        if e.shape.J > 1:
-            mine = posterior(e.params, constant_rows, e.shape).p_biased
-            found += compete([e.shape], rows, [(mine[0], None), *guesses], bar, floor, total)
-    return found
+    varying, guesses = one_component(True, rows, proxies_only)
+    bar = min(outlook(model, rows, total) for model in varying)
+    by_outlook = sorted(models, key=lambda model: outlook(model, constant_rows, total))
+    tried = {model.shape: model for model in [*models[:2], *by_outlook[:2]]}
+    for model in tried.values():
+        if model.shape.J > 1:
+            mine = posterior(model.params, constant_rows, model.shape).p_biased
+            varying += fit_shapes([model.shape], rows, [(mine[0], None), *guesses], bar, floor, total)
+    return varying
 
 
 def choose_features(
@@ -141,25 +142,25 @@ def choose_features(
 def _least_squares_bic(X: Array, outcomes: Array, weights: Array, total: float) -> Array:
     n = float(weights.sum())
     part = n / total
-    price = 1.0 - part + part * np.log(total)
+    price = 2.0 * (1.0 - part) + part * np.log(total)
     variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
     return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * price
 
 
-def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Entrant], list[Guess]]:
+def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Model], list[Guess]]:
     """J = 1 with one sd and with sd by E, and the guesses of who is biased that larger models start from."""
     plain, by_environment = shapes(1, shift, rows)
     if not shift:
         nobody: list[Guess] = [(None, None)]
-        found = compete([plain], rows, nobody, np.inf, FLOOR)
-        return [*found, *compete([by_environment], rows, nobody, found[0].bic, FLOOR)], nobody
+        models = fit_shapes([plain], rows, nobody, np.inf, FLOOR)
+        return [*models, *fit_shapes([by_environment], rows, nobody, models[0].bic, FLOOR)], nobody
     first: list[Guess] = [(tau, None) for tau in guesses_of_bias(rows, proxies_only)]
-    found = compete([plain], rows, first, np.inf, FLOOR)
-    guesses = [(_who(found[0], rows), None), *first[1:9:4]]
-    found += compete([by_environment], rows, guesses, found[0].bic, FLOOR)
-    leader = min(found, key=lambda e: e.bic)
+    models = fit_shapes([plain], rows, first, np.inf, FLOOR)
+    guesses = [(_who(models[0], rows), None), *first[1:9:4]]
+    models += fit_shapes([by_environment], rows, guesses, models[0].bic, FLOOR)
+    best = min(models, key=lambda model: model.bic)
     told = guess_from_environment(rows, proxies_only)
-    return found, [(_who(leader, rows), None), *first[1:9:4], (told, None), *guesses_from_atoms(rows)]
+    return models, [(_who(best, rows), None), *first[1:9:4], (told, None), *guesses_from_atoms(rows)]
 
 
 def floor_of(shape: Shape, floor: float) -> float:
@@ -167,22 +168,22 @@ def floor_of(shape: Shape, floor: float) -> float:
     return FLOOR if shape.J == 1 else floor
 
 
-def _who(entrant: Entrant, rows: Rows) -> Array:
-    """P(A=1|data) under an entrant, (n,)."""
-    return posterior(entrant.params, rows, entrant.shape).p_biased[0]
+def _who(model: Model, rows: Rows) -> Array:
+    """P(A=1|data) under a model, (n,)."""
+    return posterior(model.params, rows, model.shape).p_biased[0]
 
 
-def compete(
+def fit_shapes(
     group: list[Shape],
     rows: Rows,
     guesses: list[Guess],
     bar: float,
     floor: float,
     total: float | None = None,
-) -> list[Entrant]:
+) -> list[Model]:
     """Shapes of one batch: many starts, a few steps each, then the best of each shape while it has a chance.
 
-    `bar` is the best outlook of this side so far. A model is given up when it could not reach it even if it
+    `bar` is the best outlook of this kind so far. A model is given up when it could not reach it even if it
     gained twice as much again as in its last stage.
     """
     total = float(rows.weights.sum()) if total is None else total
@@ -193,24 +194,29 @@ def compete(
         params = fitted.params
     assert fitted is not None
     picked = _best_of_each(owner, fitted.loglik, keep=2)
-    contenders = _entrants([owner[i] for i in picked], _part(fitted, picked), rows)
-    finished: list[Entrant] = []
+    remaining = _models([owner[i] for i in picked], _part(fitted, picked), rows)
+    finished: list[Model] = []
     for steps in (24, 48, 150):
-        tried = [e.shape for e in contenders]
+        tried = [model.shape for model in remaining]
         rules = Rules.of(tried, p, floor)
-        fitted = run(Params.stack([e.params for e in contenders]), [rows], rules, max_steps=steps, tol=1e-2)
-        after = _entrants(tried, fitted, rows)
-        hopes = [outlook(e, rows, total) for e in after]
+        fitted = run(
+            Params.stack([model.params for model in remaining]), [rows], rules, max_steps=steps, tol=1e-2
+        )
+        after = _models(tried, fitted, rows)
+        hopes = [outlook(model, rows, total) for model in after]
         bar = min(bar, *hopes)
-        live: list[Entrant] = []
-        for old, new, hope in zip(contenders, after, hopes, strict=True):
-            hopeless = hope - 2.0 * (old.bic - new.bic) > bar + 10.0
-            (finished if new.converged or hopeless else live).append(new)
-        contenders = live
+        live: list[Model] = []
+        for old, new, hope in zip(remaining, after, hopes, strict=True):
+            too_far_behind = hope - 2.0 * (old.bic - new.bic) > bar + 10.0
+            (finished if new.converged or too_far_behind else live).append(new)
+        remaining = live
         if not live:
             break
-    finished += contenders
-    return [min((e for e in finished if e.shape == s), key=lambda e: e.bic) for s in dict.fromkeys(owner)]
+    finished += remaining
+    return [
+        min((model for model in finished if model.shape == s), key=lambda model: model.bic)
+        for s in dict.fromkeys(owner)
+    ]
 
 
 def _starts(group: list[Shape], rows: Rows, guesses: list[Guess]) -> tuple[Params, list[Shape]]:
@@ -231,7 +237,7 @@ def _part(fitted: Fitted, index: NDArray[np.intp]) -> Fitted:
 
 
 def _unshifted(rows: Rows, tau: Array) -> Array:
-    """Y with the shift of a guess removed: the difference of the two sides, given X."""
+    """Y with the shift of a guess removed: the difference of the two groups, given X."""
     both = np.column_stack([rows.X, tau])
     root = np.sqrt(rows.weights)
     coefficient = np.linalg.lstsq(both * root[:, None], rows.y * root, rcond=None)[0]
@@ -266,7 +272,7 @@ def _best_of_each(owner: list[Shape], loglik: Array, keep: int) -> NDArray[np.in
     return np.array(picked)
 
 
-def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
+def _models(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Model]:
     """Each model of a batch with its BIC."""
     n = float(rows.weights.sum())
     loglik = fitted.loglik + penalty(fitted.params)
@@ -274,9 +280,9 @@ def _entrants(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Entrant]:
         loglik = loglik + gap_loglik([rows])
     out = []
     for i, shape in enumerate(owner):
-        one = fitted.params.take(np.array([i]))
-        value = bic(shape, float(loglik[i]), one, n)
-        out.append(Entrant(shape, one, float(loglik[i]), value, bool(fitted.converged[i])))
+        params = fitted.params.take(np.array([i]))
+        value = bic(shape, float(loglik[i]), params, n)
+        out.append(Model(shape, params, float(loglik[i]), value, bool(fitted.converged[i])))
     return out
 
 
@@ -286,32 +292,32 @@ def size_of(shape: Shape, params: Params) -> int:
     return shape.size(params.beta.shape[2], params.scale.shape[1], levels)
 
 
-def outlook(entrant: Entrant, rows: Rows, total: float) -> float:
+def outlook(model: Model, rows: Rows, total: float) -> float:
     """The BIC that a model of these rows is expected to have on all that they stand for, per these rows."""
     seen = float(rows.weights.sum())
-    return expected_bic(entrant, seen, total) * seen / total
+    return expected_bic(model, seen, total) * seen / total
 
 
-def expected_bic(entrant: Entrant, seen: float, total: float) -> float:
+def expected_bic(model: Model, seen: float, total: float) -> float:
     """The BIC to expect on rows of weight `total` of a model that was fitted to a sample of weight `seen`.
 
-    A fit of k parameters makes its own rows look k / 2 likelier than others, in log likelihood; the fit of
-    all rows will do the same there. BIC of the sample would charge log(seen) for a parameter whose worth
-    grows with the rows, and so give up what all rows can pay for.
+    A fit of k parameters makes its own rows look likelier than others by k in log likelihood (Akaike); the
+    fit of all rows will do the same there. BIC of the sample would charge log(seen) for a parameter whose
+    worth grows with the rows, and so give up what all rows can pay for.
     """
-    shape, params, k = entrant.shape, entrant.params, size_of(entrant.shape, entrant.params)
-    return bic(shape, (entrant.loglik - 0.5 * k) * total / seen + 0.5 * k, params, total)
+    shape, params, k = model.shape, model.params, size_of(model.shape, model.params)
+    return bic(shape, (model.loglik - k) * total / seen + k, params, total)
 
 
 def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     """-2 loglik + log(n) per free parameter.
 
     A shift without a gate is the gated model with its slopes at zero: a regular, nested pair, for which the
-    likelihood ratio test is exact enough. So a gate has to beat it at p < GATE_P, not to pay log(n) for every
-    environment column, which would deny a plain gate wherever there are many of them.
+    likelihood ratio test is exact enough. So a gate has to pass that test (THRESHOLDS.gate_test_p), not to
+    pay log(n) for every environment column, which would deny a plain gate wherever there are many of them.
     """
     q = params.scale.shape[1]
     paid = size_of(shape, params) * float(np.log(n))
     if shape.shift and not shape.claims_bias and q > 1:
-        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(GATE_P, q - 1)), 0.0)
+        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(THRESHOLDS.gate_test_p, q - 1)), 0.0)
     return -2.0 * loglik + paid

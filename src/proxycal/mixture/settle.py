@@ -1,7 +1,7 @@
-"""The best model of each side at its maximum over all rows: more components, a shift without a gate, AIC.
+"""The best models with and without a bias on all rows: more components, a shift without a gate, AIC.
 
-Every step starts from the models themselves, so that it does not matter by which way they were found: in a
-race of a sample, of all rows, or of a table in pieces.
+Every step starts from the models themselves, so that it does not matter how they were selected: on a
+sample, on all rows, or on a table in pieces.
 """
 
 from __future__ import annotations
@@ -12,38 +12,43 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from proxycal.mixture.em import Rules, run
-from proxycal.mixture.inference import HOPELESS
 from proxycal.mixture.laws import Params, Shape
 from proxycal.mixture.maximise import BEHIND, ungated
 from proxycal.mixture.reach import best_of
 from proxycal.mixture.select import MAX_J, floor_of, size_of
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.candidates import Runner
-    from proxycal.mixture.select import Entrant
+    from proxycal.mixture.candidates import Candidate
+    from proxycal.mixture.select import Model
     from proxycal.mixture.sums import Chunked
 
 # Log likelihood that AIC asks of a component of shared slopes: a weight, an intercept and a width.
 COMPONENT = 3.0
-# BIC between the sides from which on a further component changes no verdict.
+# BIC between the two from which on a further component changes no verdict.
 DECIDED = 60.0
 STEPS = 60
 
 
-class Fit(Protocol):
+class Maximise(Protocol):
     """A model brought to its maximum over all rows, or left where it is when it cannot come below the bar."""
 
-    def __call__(self, runner: Runner, bar: float = np.inf) -> Runner:
+    def __call__(self, candidate: Candidate, bar: float = np.inf) -> Candidate:
         """The model there."""
 
 
 def settle(
-    bias: Runner, null: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int = MAX_J
-) -> tuple[Runner, Runner, float]:
+    bias: Candidate,
+    null: Candidate,
+    few: Callable[[Candidate], Chunked],
+    maximise: Maximise,
+    floor: float,
+    max_j: int = MAX_J,
+) -> tuple[Candidate, Candidate, float]:
     """The model with and without a bias that the answer rests on, and the BIC by which the first leads.
 
     few : the rows, or enough of them, to look for one more component in. A bias that leads must also beat
@@ -52,30 +57,30 @@ def settle(
     lead = null.bic - bias.bic
     finer = bias
     if lead > -DECIDED:
-        bias, finer = _grown(bias, few, fit, floor, max_j, aic=lead > 0.0)
+        bias, finer = _grown(bias, few, maximise, floor, max_j, aic=lead > 0.0)
     if abs(lead) < DECIDED:
-        null = _grown(null, few, fit, floor, max_j)[0]
+        null = _grown(null, few, maximise, floor, max_j)[0]
     if bias.bic < null.bic:
-        shape, params = ungated(bias.entrant.shape, bias.entrant.params)
-        bare = replace(bias, entrant=replace(bias.entrant, shape=shape, params=params))
-        null = best_of([null, fit(bare, min(null.bic + BEHIND, bias.bic + HOPELESS))])
+        shape, params = ungated(bias.model.shape, bias.model.params)
+        bare = replace(bias, model=replace(bias.model, shape=shape, params=params))
+        null = best_of([null, maximise(bare, min(null.bic + BEHIND, bias.bic + THRESHOLDS.too_far_behind))])
     gain = null.bic - bias.bic
     return (_finer_noise(bias, finer, floor) if gain > 0.0 else bias), null, gain
 
 
-def _finer_noise(bias: Runner, finer: Runner, floor: float) -> Runner:
-    """The winner, or itself with one more component of noise where AIC asks for it.
+def _finer_noise(bias: Candidate, finer: Candidate, floor: float) -> Candidate:
+    """The best model with a bias, or itself with one more component of noise where AIC asks for it.
 
     BIC decides whether there is a bias. Once there is one, the shape of skewed or heavy-tailed noise is a
     nuisance: BIC stops at a shape that is too coarse by an amount that the size of the bias takes up (in
     exponential noise about half a standard error at 2,000 rows), and AIC is what undersmooths it. A component
     as narrow as it may be is no shape but a few rows that happen to agree: it would shrink the interval only.
     """
-    if bias.entrant.shape.J == 1:
+    if bias.model.shape.J == 1:
         return bias
-    smooth = bool(_smooth(finer.entrant.params, floor)[0])
-    gained = finer.entrant.loglik - bias.entrant.loglik
-    return finer if smooth and finer.entrant.converged and gained > COMPONENT else bias
+    smooth = bool(_smooth(finer.model.params, floor)[0])
+    gained = finer.model.loglik - bias.model.loglik
+    return finer if smooth and finer.model.converged and gained > COMPONENT else bias
 
 
 def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
@@ -84,22 +89,27 @@ def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
 
 
 def _grown(
-    best: Runner, few: Callable[[Runner], Chunked], fit: Fit, floor: float, max_j: int, aic: bool = False
-) -> tuple[Runner, Runner]:
+    best: Candidate,
+    few: Callable[[Candidate], Chunked],
+    maximise: Maximise,
+    floor: float,
+    max_j: int,
+    aic: bool = False,
+) -> tuple[Candidate, Candidate]:
     """The model with as many components of noise as BIC pays for, and with one more.
 
     aic : whether the one more is brought to its maximum where AIC may want it.
     """
-    while (shape := _finer(best.entrant.shape, max_j)) is not None:
-        start = replace(best, entrant=_split(best.entrant, shape, few(best), floor))
-        more = fit(start, best.bic + (_aic_margin(best.entrant) if aic else BEHIND))
+    while (shape := _finer(best.model.shape, max_j)) is not None:
+        start = replace(best, model=_split(best.model, shape, few(best), floor))
+        more = maximise(start, best.bic + (_aic_margin(best.model) if aic else BEHIND))
         if best_of([best, more]) is best:
             return best, more
         best = more
     return best, best
 
 
-def _aic_margin(at: Entrant) -> float:
+def _aic_margin(at: Model) -> float:
     """How far (in BIC) behind a further component may be that AIC wants."""
     if at.shape.J == 1:
         return BEHIND
@@ -114,7 +124,7 @@ def _finer(shape: Shape, max_j: int) -> Shape | None:
     return replace(shape, J=shape.J + 1, means="shared")
 
 
-def _split(at: Entrant, shape: Shape, chunks: Chunked, floor: float) -> Entrant:
+def _split(at: Model, shape: Shape, chunks: Chunked, floor: float) -> Model:
     """The likeliest model with one component in two, after some steps of EM from every way to do it.
 
     One as narrow as it may be comes last: it is a few rows that happen to agree, and others in other rows.
@@ -137,8 +147,8 @@ def _halves(params: Params, j: int, apart: float, widths: tuple[float, float]) -
         np.concatenate([value, value[:, j : j + 1]], axis=1)
         for value in (params.beta, params.log_sigma, params.omega)
     )
-    for k, side, width in ((j, -1.0, widths[0]), (-1, 1.0, widths[1])):
-        beta[0, k, 0] += side * apart * sd
+    for k, sign, width in ((j, -1.0, widths[0]), (-1, 1.0, widths[1])):
+        beta[0, k, 0] += sign * apart * sd
         log_sigma[0, k] += np.log(width)
         omega[0, k, 0] -= np.log(2.0)
     # The first component is the one that the weights of the others are relative to.

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from proxycal.mixture.em import Rules, statistics, update
 from proxycal.mixture.features import weighted_quantile, weighted_rank
 from proxycal.mixture.laws import Params, Posterior, Rows, Shape
+from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SHARES = (0.15, 0.35, 0.5, 0.65, 0.85)
-# A value held by this share of the rows is an atom of the outcome.
-ATOM_SHARE = 0.03
 
 
 def atoms(y: Array, weights: Array, most: int = 4) -> Array:
-    """Values of y held by at least 3% of the rows, the heaviest first."""
+    """Values of y that many rows hold, the heaviest first."""
     values, inverse = np.unique(np.round(y, 10), return_inverse=True)
     mass = np.bincount(inverse, weights=weights)
-    heavy = np.flatnonzero(mass >= ATOM_SHARE * weights.sum())
+    heavy = np.flatnonzero(mass >= THRESHOLDS.modelled_spike * weights.sum())
     return values[heavy[np.argsort(-mass[heavy], kind="stable")][:most]]
 
 
@@ -73,7 +72,7 @@ def guess_from_environment(rows: Rows, proxies_only: Array) -> Array:
 
 
 def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate carries it to the rest.
+    """Pairs of atoms (v, v + alpha): rows on them are labelled, a logistic gate extends it to the rest.
 
     An outcome with an atom shows the bias plainly: the biased atom stands alpha above the other.
     """

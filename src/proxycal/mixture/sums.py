@@ -22,7 +22,7 @@ class Summed:
     __slots__ = ()
 
     def __add__(self, other: Self) -> Self:
-        pairs = [(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)]  # type: ignore[arg-type]
+        pairs = [(getattr(self, item.name), getattr(other, item.name)) for item in fields(self)]  # type: ignore[arg-type]
         added: list[Any] = [None if a is None else a + b for a, b in pairs]
         return type(self)(*added)
 

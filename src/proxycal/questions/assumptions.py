@@ -15,11 +15,12 @@ from scipy.stats import norm
 from scipy.stats import t as t_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
-from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap, normality
+from proxycal.methods.checks.outcome import content_gap, normality
 from proxycal.methods.checks.slopes import row_influence, size_of_noise_p, slope_test
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -35,17 +36,6 @@ if TYPE_CHECKING:
     Cluster = NDArray[np.int64] | None
 
 NOTHING = "Nothing to do."
-# Chance of a false alarm of the test of the noise, and of those of all proxies together. The latter is low:
-# an outcome that the model does not quite fit lets p_biased go a little with the proxies.
-UNEVEN, SEES = 1e-3, 1e-5
-# BIC gain from which a proxy, taken as an outcome, has a bias of its own; curved proxies reach a little.
-OWN_BIAS = 15.0
-# Standard errors by which one row, or cluster, moves alpha. A wild one widens the error too: 1 is the most.
-HEAVY_ROW, HEAVY_CLUSTER = 0.7, 0.8
-# Models this close in BIC to the best explain the table about as well. Their sizes agree if they differ by no
-# more than this many standard errors, or this part of the size.
-CLOSE = 6.0
-AGREE_SE, AGREE_PART = 3.0, 0.1
 
 
 def further_findings(
@@ -106,10 +96,10 @@ def exclusion(
     beyond = norm.sf(t.max()) if cluster is None else t_distribution.sf(t.max(), len(np.unique(cluster)) - 1)
     sees = min(2.0 * float(beyond) * len(t), 1.0)
     some = any_moved(moved)
-    own = gain.max() > OWN_BIAS
+    own = gain.max() > THRESHOLDS.own_bias_gain
     worst = int(np.argmax(gain)) if own else int(np.argmax(t))
-    name, named = names[worst], own or sees < SEES
-    ok = not named and not some < SEES
+    name, named = names[worst], own or sees < THRESHOLDS.proxy_p
+    ok = not named and not some < THRESHOLDS.proxy_p
     evidence = f"t = {t[worst]:.1f} for who is biased"
     if np.isfinite(gain[worst]):
         evidence += f", BIC gain of a bias of its own {gain[worst]:.1f}"
@@ -164,7 +154,7 @@ def even_noise(square: Array, E: Array, weights: Array, modelled: bool, cluster:
     component.
     """
     p = size_of_noise_p(square, E, weights, cluster)
-    even = p >= UNEVEN
+    even = p >= THRESHOLDS.noise_p
     depends = f"The size of the noise depends on the environment (p = {p:.2g})"
     if even:
         reading = f"The size of the noise does not depend on the environment (p = {p:.2g})."
@@ -204,7 +194,7 @@ def direct_environment(
     """
     p = direct_p(y_cal, P, E, p_biased, bias, se, weights, cluster)
     tested = np.isfinite(p)
-    clean = not tested or p >= SURPRISING
+    clean = not tested or p >= THRESHOLDS.outcome_p
     moves = f"The environment moves the outcome beyond content (p = {p:.2g})"
     remedy = NOTHING
     if not tested:
@@ -239,7 +229,7 @@ def noise_shape(
     modelled : whether the fitted shape has more than one normal component.
     """
     p, skew = normality(noise, p_biased, bias, weights, cluster)
-    normal = p >= SURPRISING
+    normal = p >= THRESHOLDS.outcome_p
     numbers = f"(skewness {skew:.2f}, p = {p:.2g})"
     if normal:
         reading, remedy = f"The noise is close to normal {numbers}.", NOTHING
@@ -265,7 +255,7 @@ def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:
     A bias of one of them may then as well be a part of its content, and the reverse.
     """
     apart, told = content_gap(content, E, weights)
-    ok = apart < GAP or told < TOLD
+    ok = apart < THRESHOLDS.gap or told < THRESHOLDS.told
     groups = f"gap of {apart:.2f} sds, the environment explains {told:.0%} of who is where"
     return Finding(
         question="Is there content between the groups that the environment makes?",
@@ -298,11 +288,11 @@ def leverage(
     """
     influence, se = row_influence(y, np.column_stack([np.ones(len(y)), P, E]), p_biased, weights, cluster)
     rows = np.abs(influence) / se if se > 0.0 else np.zeros(len(y))
-    what, most, heavy = "row", float(rows.max()), HEAVY_ROW
+    what, most, heavy = "row", float(rows.max()), THRESHOLDS.heavy_row
     if cluster is not None:
         sums = np.abs(np.bincount(cluster, influence)) / se if se > 0.0 else np.zeros(1)
-        if sums.max() / HEAVY_CLUSTER > most / HEAVY_ROW:
-            what, most, heavy = "cluster", float(sums.max()), HEAVY_CLUSTER
+        if sums.max() / THRESHOLDS.heavy_cluster > most / THRESHOLDS.heavy_row:
+            what, most, heavy = "cluster", float(sums.max()), THRESHOLDS.heavy_cluster
     remedy = NOTHING
     if most <= heavy:
         reading = f"No single {what} decides alpha: the heaviest moves it by {most:.2f} standard errors."
@@ -325,10 +315,10 @@ def leverage(
 def agreement_of_models(models: Sequence[tuple[float, float]], se: float) -> Finding:
     """Whether the models with a bias that fit about as well give the same size; models: (bic, alpha)."""
     best = min(bic for bic, _ in models)
-    close = [alpha for bic, alpha in models if bic <= best + CLOSE]
+    close = [alpha for bic, alpha in models if bic <= best + THRESHOLDS.close_bic]
     main = next(alpha for bic, alpha in models if bic == best)
     gap = max(abs(alpha - main) for alpha in close)
-    ok = gap <= max(AGREE_SE * se, AGREE_PART * abs(main))
+    ok = gap <= max(THRESHOLDS.close_se * se, THRESHOLDS.close_part * abs(main))
     alike = f"{len(close)} of {len(models)} models"
     if len(close) == 1:
         agreed = f"Of {len(models)} models with a bias only the best fits this well; its alpha is {main:.4g}."

@@ -139,7 +139,7 @@ def _refit(trial: Trial) -> Refit:
 
 
 def _summary(change: str, share: float, fit: MethodFit) -> Refit:
-    gains = [finding.value for finding in fit.findings if finding.topic == "race"]
+    gains = [finding.value for finding in fit.findings if finding.topic == "comparison"]
     gain = math.nan if not gains or gains[0] is None else gains[0]
     size = fit.estimate
     return Refit(change, share, size.alpha, size.se, size.low, size.high, gain, fit.share_biased, fit.verdict)

@@ -1,4 +1,4 @@
-"""The causal picture with the user's own column names: boxes and arrows, placed; the template draws them."""
+"""The causal diagram with the user's own column names: placed boxes and arrows, which the template draws."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def diagram(fit: Fit) -> Diagram:
     names = tuple(roles.environment)
     top = _box("seen", WIDTH // 2, 2, 330, "Environment", "may drive both", _some(names, _WIDE))
     y = top.bottom + _GAP
-    content = _box("hidden", _LEFT, y, 210, "Content", "hidden: what is really so")
-    bias = _box("bias", _RIGHT, y, 210, "Reporting bias", "hidden: some rows have it")
+    content = _box("hidden", _LEFT, y, 210, "Content", "not observed: the true state")
+    bias = _box("bias", _RIGHT, y, 210, "Reporting bias", "not observed: in some rows")
     y = content.bottom + _GAP + 8
     proxies = _box(
         "seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(tuple(roles.proxies), _NARROW)
@@ -96,9 +96,10 @@ def diagram(fit: Fit) -> Diagram:
         shift=f"{sign} alpha",
         shift_at=(_RIGHT + 12, (bias.bottom + outcome.y) // 2 + 4),
         alt=(
-            f"Causal picture. The environment ({', '.join(names) or 'none'}) may drive hidden content and "
-            f"a hidden reporting bias. The content drives the proxies ({', '.join(roles.proxies)}) and "
-            f"{roles.outcome}. The bias shifts {roles.outcome} only: no arrow leads from it to the proxies."
+            f"Causal diagram. The environment ({', '.join(names) or 'none'}) may drive the unobserved "
+            "content and an unobserved reporting bias. The content drives the proxies "
+            f"({', '.join(roles.proxies)}) and {roles.outcome}. The bias shifts {roles.outcome} only: "
+            "no arrow leads from it to the proxies."
         ),
     )
 

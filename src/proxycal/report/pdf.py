@@ -17,7 +17,7 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
 from proxycal.report.page import render
-from proxycal.report.pictures import pictures_of
+from proxycal.report.plots import plots_of
 from proxycal.report.style import INK
 from proxycal.report.summary import between, number, refutations, reproduce, sentence
 
@@ -73,13 +73,13 @@ def drawn(fit: Fit) -> bytes:
             text = "\n".join(lines[start : start + _LINES]).replace("$", r"\$")
             sheet.text(0.08, 0.95, text, va="top", fontsize=9, linespacing=1.35, color=INK)
             pages.savefig(sheet)
-        pictures = pictures_of(fit)
-        for start in range(0, len(pictures), 2):
+        plots = plots_of(fit)
+        for start in range(0, len(plots), 2):
             sheet = Figure(figsize=_A4, layout="constrained")
             halves = np.atleast_1d(np.asarray(sheet.subfigures(2, 1), dtype=object))
-            for part, picture in zip(halves, pictures[start : start + 2], strict=False):
-                part.suptitle(picture.title, fontsize=12, color=INK)
-                picture.draw(fit, part.add_subplot())
+            for half, plot in zip(halves, plots[start : start + 2], strict=False):
+                half.suptitle(plot.title, fontsize=12, color=INK)
+                plot.draw(fit, half.add_subplot())
             pages.savefig(sheet)
     return buffer.getvalue()
 
@@ -97,13 +97,13 @@ def _text(fit: Fit) -> list[str]:
         if not finding.ok and finding.remedy:
             lines += _wrapped(f"      What to do: {finding.remedy}")
     if fit.questions:
-        lines += ["", "Attempts to break it"]
-    for one in refutations(fit):
-        state = "survived" if one.ok else "REFUTED"
-        lines += _wrapped(f"  {one.kind}: {state}. {one.reading} ({one.statistic})")
+        lines += ["", "Attempts to refute it"]
+    for attempt in refutations(fit):
+        state = "survived" if attempt.ok else "REFUTED"
+        lines += _wrapped(f"  {attempt.kind}: {state}. {attempt.reading} ({attempt.statistic})")
     if "power" in fit.questions:
         lines += _wrapped(f"  power: {fit.questions['power'].reading}")
-    return [*lines, "", "The command that makes it again", *_wrapped(f"  {reproduce(fit)}")]
+    return [*lines, "", "Command to reproduce it", *_wrapped(f"  {reproduce(fit)}")]
 
 
 def _wrapped(text: str) -> list[str]:

@@ -1,96 +1,91 @@
-"""Which figures a result has, and what each says to those who see it and to those who cannot."""
+"""The pictures of a result, drawn once: the report and the app show the same records."""
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from proxycal.questions import power_picture
-from proxycal.report import plots
-from proxycal.report.summary import number
+import matplotlib
+
+from proxycal.report import style
+from proxycal.report.plots import plots_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+    from proxycal.report.plots.plot import Plot
     from proxycal.result import Fit
+
+# Colours of the figures become the page's own variables, so that one figure serves light, dark and print.
+_THEME = {
+    style.INK: "var(--ink)",
+    style.MUTED: "var(--muted)",
+    style.GRID: "var(--line)",
+    style.UNBIASED: "var(--unbiased)",
+    style.BIASED: "var(--biased)",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One figure of the page: which, what it shows for those who cannot see it, and how to read it."""
+    """A plot of one result, drawn.
+
+    kind, section, title, wide : as its `Plot` declares them. svg : the drawing, as markup.
+    alt : what it shows, for those who cannot see it. caption : how to read it.
+    """
 
     kind: str
+    section: str
     title: str
     alt: str
     caption: str
-
-    def draw(self, fit: Fit, ax: Axes | None = None) -> Axes:
-        """The figure itself."""
-        return plots.draw(self.kind, fit, ax)
+    wide: bool
+    svg: str
 
 
-def pictures_of(fit: Fit) -> list[Picture]:
-    """The figures that this result has, in the order of the page."""
-    y = fit.roles.outcome
-    known = ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
-    level = f"{fit.settings.level * 100:g}%"
-    details = fit.method_fit.details
-    curve = (
-        "" if details.curve is None else " The line is the fitted mixture; the dashed one its unbiased part."
+def pictures_of(fit: Fit) -> tuple[Picture, ...]:
+    """The pictures of this result, in the order of the page."""
+    return tuple(
+        Picture(
+            plot.kind, plot.section, plot.title, plot.alt(fit), plot.caption(fit), plot.wide, svg(plot, fit)
+        )
+        for plot in plots_of(fit)
     )
-    some = f" Shown: the {plots.MAX_COLUMNS} columns in which it moves most; the table has all."
-    found = [
-        Picture(
-            "estimates",
-            "Estimators side by side",
-            f"Estimated size of the bias by estimator: {known}.",
-            "Each estimator rests on something else. Where they agree, the answer hangs on none of them.",
-        ),
-        Picture(
-            "residual",
-            "What is left when the content is taken away",
-            f"Histogram of {y} minus its content prediction, split into unbiased and biased rows.",
-            "A reporting bias is the same shape a second time, moved to the dashed line. Each row counts for "
-            f"both colours by its probability.{curve}",
-        ),
-        Picture(
-            "content",
-            "Reported against content",
-            f"Scatter of reported {y} against its content prediction, coloured by the probability of bias.",
-            "Each dot is a row. On the dotted line the report is what its content predicts.",
-        ),
-        Picture(
-            "calibrated",
-            "Reported against calibrated",
-            f"Scatter of calibrated against reported {y}, coloured by the probability of bias.",
-            "Rows on the dotted line were left alone; the others were moved by the bias times their "
-            "probability of being biased.",
-        ),
-        Picture(
-            "who",
-            "Share of biased rows",
-            f"Share of biased {y} reports by groups of the environment columns; the table has the numbers.",
-            f"Mean probability of bias by level or quartile, with pointwise {level} intervals "
-            f"that take the fit as given.{some if len(fit.rows.environment) > plots.MAX_COLUMNS else ''}",
-        ),
-        Picture(
-            "gate",
-            "What goes with being biased",
-            "Odds ratios of being biased by environment column; the table beside it has the numbers.",
-            f"The other columns held equal. Grey: the {level} interval includes 1, no difference.",
-        ),
-        Picture(
-            "power",
-            power_picture.TITLE,
-            power_picture.ALT,
-            power_picture.CAPTION,
-        ),
-    ]
-    # Without a calibration its picture is the dotted line and nothing else.
-    absent = {
-        "calibrated": fit.verdict != "bias found",
-        "gate": not details.gate,
-        "power": "power" not in fit.questions,
-        "who": not fit.rows.environment,
-    }
-    return [picture for picture in found if not absent.get(picture.kind, False)]
+
+
+def svg(plot: Plot, fit: Fit) -> str:
+    """A plot as inline SVG in the page's colours, the same bytes for the same data.
+
+    Safe as markup: matplotlib escapes every text on its way into SVG.
+    """
+    axes = plot.draw(fit, None)
+    buffer = io.StringIO()
+    # Text stays text: sharper, searchable, and set in the reader's own font, which also has the glyphs of
+    # alphabets that the bundled font lacks.
+    with (
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": plot.kind}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        axes.figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)  # type: ignore[union-attr]
+    return _inline(buffer.getvalue(), plot.kind)
+
+
+def _inline(text: str, kind: str) -> str:
+    """Cut an SVG file down to its element, with ids that cannot meet those of another figure."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    # Only inside tags: a user string that looks like an attribute or a colour stays as it is.
+    text = re.sub(r"<[a-z][^>]*>", lambda tag: _tag(tag.group(), kind), text)
+    return re.sub(r'^<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text)
+
+
+def _tag(tag: str, kind: str) -> str:
+    tag = re.sub(r'\bid="', f'id="{kind}-', tag)
+    tag = re.sub(r'href="#', f'href="#{kind}-', tag)
+    tag = tag.replace("url(#", f"url(#{kind}-")
+    for colour, variable in _THEME.items():
+        tag = tag.replace(colour, variable)
+    return tag

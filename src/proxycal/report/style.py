@@ -47,7 +47,7 @@ def label(ax: Axes, x: str, y: str) -> None:
 
 def legend(ax: Axes) -> None:
     """A legend in one line."""
-    # Below the axes: wherever the humps are, the legend does not sit on them.
+    # Below the axes: the legend never covers the bars.
     ax.legend(
         frameon=False,
         fontsize=9,

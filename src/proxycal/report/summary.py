@@ -1,4 +1,4 @@
-"""Results in words and small tables: the answer in one sentence, shares by environment, the command again."""
+"""Results in words and small tables: the result in one sentence, shares by environment, the command."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def sentence(fit: Fit) -> str:
         where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the rows"
         return f"{y} is {way} by about {size} {where}."
     if fit.verdict == "no bias found":
-        return f"No sign that {y} is {way} was found; {y} is left as reported."
+        return f"No evidence that {y} is {way} was found; {y} is left as reported."
     return (
-        f"These data do not tell whether {y} is {way}: the estimate of {size} is not to be relied on, "
+        f"These data cannot tell whether {y} is {way}: the estimate of {size} is not reliable, "
         f"and {y} is left as reported."
     )
 
@@ -136,13 +136,13 @@ def _groups(column: EnvironmentColumn) -> list[tuple[str, np.ndarray]]:
     if len(distinct) <= QUANTILE_BINS + 1:
         return [(number(float(v)), column.values == v) for v in distinct]
     cuts = np.unique(np.quantile(values, np.linspace(0, 1, QUANTILE_BINS + 1)))
-    found = []
+    groups = []
     for i, (low, high) in enumerate(pairwise(cuts)):
         # The first bin is closed on both sides, the others on the right: every value falls in exactly one.
         inside = (column.values <= high) & (column.values >= low if i == 0 else column.values > low)
         if inside.any():
-            found.append((f"{number(float(low))} to {number(float(high))}", inside))
-    return found
+            groups.append((f"{number(float(low))} to {number(float(high))}", inside))
+    return groups
 
 
 def _level_groups(codes: np.ndarray, levels: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
@@ -212,7 +212,7 @@ def notebook(fit: Fit) -> str:
 
 
 def cite(fit: Fit) -> str:
-    """What to write about this run in a paper or a memo."""
+    """The result in a form to quote."""
     version, asked = fit.versions.get("proxycal", ""), fit.settings
     return (
         f"{sentence(fit)} (proxycal {version}, method {asked.method}, direction {asked.direction}, "
@@ -221,7 +221,7 @@ def cite(fit: Fit) -> str:
 
 
 def reproduce(fit: Fit) -> str:
-    """The command that makes this run again from the same table."""
+    """The command that reproduces this run from the same table."""
     asked = fit.settings
     options = role_options(fit.roles) | {
         "--direction": asked.direction,

@@ -55,7 +55,7 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
     """Those to act on with their remedies; the others in one line each if `every`, else only counted."""
     fine = sum(finding.ok for finding in findings)
     console.print()
-    console.print(f"findings: {fine} fine, {len(findings) - fine} to look at")
+    console.print(f"findings: {fine} ok, {len(findings) - fine} to look at")
     for finding in findings:
         if finding.ok:
             if every:

@@ -29,6 +29,7 @@ from proxycal.scale.sample import given_weights, has_rows, summarise
 from proxycal.scale.sources import fits_in_memory
 from proxycal.table.encode import Encoder
 from proxycal.table.frames import to_pandas
+from proxycal.table.surface import choose
 from proxycal.table.wording import counted, shown
 
 if TYPE_CHECKING:
@@ -179,10 +180,10 @@ def _refuse_gaps(seen: Summary, roles: Roles, settings: Settings) -> None:
         more = f" (also {', '.join(shown(other) for other in list(gaps)[1:])})" if len(gaps) > 1 else ""
         raise TableError(
             f"column {shown(name)} holds {counted(gaps[name], 'missing value')}{more}: "
-            "pass missing='drop' or 'impute'"
+            f"{choose('missing', 'drop', 'impute')}"
         )
     if settings.missing == "impute" and roles.outcome in gaps:
         raise TableError(
             f"column {shown(roles.outcome)} holds {counted(gaps[roles.outcome], 'missing value')}, and the "
-            "outcome is never imputed: pass missing='drop' or remove those rows"
+            f"outcome is never imputed: {choose('missing', 'drop')} or remove those rows"
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from proxycal.methods.paper.groups import Split
     from proxycal.studies.protocol import Fold, Truth
-    from proxycal.studies.tedvae import TedvaeConfig
+    from proxycal.studies.tedvae import TedvaeSettings
 
 K_MATCH = 5
 VALIDATION = 1 / 9
@@ -84,7 +84,7 @@ def environment_only(folds: Sequence[Fold]) -> list[Answer]:
 
 
 def tedvae(
-    folds: Sequence[Fold], config: TedvaeConfig, seed: int, treatment: str | None = None
+    folds: Sequence[Fold], settings: TedvaeSettings, seed: int, treatment: str | None = None
 ) -> list[Answer]:
     """TEDVAE with x = (E, P) and the treatment = the groups of the residual of y_obs on x.
 
@@ -109,7 +109,7 @@ def tedvae(
         y=outcome_of(folds[0]),
         train=[kept for kept, _ in held],
         validation=[out for _, out in held],
-        config=config,
+        settings=settings,
         seed=seed,
     )
     return [_answer(fold, own, fit.alpha) for fold, own, fit in zip(folds, groups, fits, strict=True)]

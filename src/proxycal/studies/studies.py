@@ -19,6 +19,7 @@ from proxycal.datasets import load_jobs, load_ohie, ohie_stand_in
 from proxycal.datasets.ohie import STAND_IN
 from proxycal.errors import SettingsError
 from proxycal.extras import require_torch
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.settings import Settings
 from proxycal.studies import baselines
 from proxycal.studies.pages import code_digest
@@ -202,10 +203,11 @@ def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> lis
     if method == "exact":
         return exact_answers(folds, Settings(random_state=seed))
     if method.startswith("tedvae"):
-        from proxycal.studies.tedvae import TedvaeConfig
+        from proxycal.studies.tedvae import TedvaeSettings
 
         treatment = TREATMENTS[settings["dataset"]] if method == "tedvae-treatment" else None
-        return baselines.tedvae(folds, TedvaeConfig(**_network(settings)), seed, treatment)
+        network = PaperSettings(**_network(settings))
+        return baselines.tedvae(folds, TedvaeSettings(network), seed, treatment)
     if method == "oracle":
         return baselines.oracle(folds, truth)
     return {"proxy-only": baselines.proxy_only, "environment-only": baselines.environment_only}[method](folds)

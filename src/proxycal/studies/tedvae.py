@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from proxycal.errors import SettingsError
 from proxycal.methods.paper.networks.batches import as_positions, groups_of_equal_steps, model_axis
-from proxycal.methods.paper.networks.config import VaeConfig
 from proxycal.methods.paper.networks.gaussian import (
     clamp_log_variance,
     kl_divergence,
@@ -22,6 +21,7 @@ from proxycal.methods.paper.networks.gaussian import (
 )
 from proxycal.methods.paper.networks.nets import PRECISION, Mlp, draw_parameters
 from proxycal.methods.paper.networks.train import check_row_sets, generators_for, one_thread, train_models
+from proxycal.methods.paper.settings import PaperSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,20 +29,23 @@ if TYPE_CHECKING:
 STAGE = "TEDVAE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TedvaeConfig(VaeConfig):
-    """Settings of TEDVAE: latents of each of the three kinds, and the weights of the auxiliary losses.
+@dataclass(frozen=True, slots=True)
+class TedvaeSettings:
+    """Settings of TEDVAE.
 
-    >>> TedvaeConfig(width=64).d_latent
+    network : size and training of the networks, as in the paper's method, but without a warm-up.
+    d_latent : latents of each of the three kinds. aux_t, aux_y : weights of the auxiliary losses.
+
+    >>> TedvaeSettings(PaperSettings(width=64)).d_latent
     5
     """
 
+    network: PaperSettings = field(default_factory=PaperSettings)
     d_latent: int = 5
     aux_t: float = 1.0
     aux_y: float = 1.0
 
     def __post_init__(self) -> None:
-        VaeConfig.__post_init__(self)
         if self.d_latent < 1 or self.aux_t < 0 or self.aux_y < 0:
             raise SettingsError("d_latent must be at least 1, aux_t and aux_y at least 0.")
 
@@ -65,12 +68,13 @@ class Tedvae(nn.Module):
     The auxiliary networks have the form of the decoders of t and y; effects are read from q(y | t, z_c, z_y).
     """
 
-    def __init__(self, config: TedvaeConfig, n_models: int, n_columns: int) -> None:
+    def __init__(self, settings: TedvaeSettings, n_models: int, n_columns: int) -> None:
         super().__init__()
-        d, shape = config.d_latent, (config.width, config.depth, config.norm)
+        network = settings.network
+        d, shape = settings.d_latent, (network.width, network.depth, network.norm)
         self.n_latents = 3 * d
         self.d = d
-        self.weights = (config.aux_t, config.aux_y)
+        self.weights = (settings.aux_t, settings.aux_y)
         self.encoders = nn.ModuleList(Mlp(n_models, n_columns, 2 * d, *shape) for _ in range(3))
         self.x_decoder = Mlp(n_models, 3 * d, n_columns, *shape)
         self.t_decoder = Mlp(n_models, 2 * d, 1, *shape)
@@ -127,7 +131,7 @@ def fit_tedvae(
     y: np.ndarray,
     train: Sequence[np.ndarray],
     validation: Sequence[np.ndarray],
-    config: TedvaeConfig,
+    settings: TedvaeSettings,
     seed: int,
 ) -> list[TedvaeFit]:
     """One TEDVAE per fold, all trained as one batched model.
@@ -137,7 +141,7 @@ def fit_tedvae(
 
     >>> rng = np.random.default_rng(0)
     >>> x, t, rows = rng.normal(size=(60, 3)), np.arange(60) % 2.0, np.arange(60)
-    >>> tiny = TedvaeConfig(width=8, epochs=2, min_steps=0)
+    >>> tiny = TedvaeSettings(PaperSettings(width=8, epochs=2, min_steps=0))
     >>> fit = fit_tedvae([x], [t], x[:, 0] + 2.0 * t, [rows[:50]], [rows[50:]], tiny, seed=0)[0]
     >>> fit.history["train_kl"].shape
     (2,)
@@ -148,11 +152,11 @@ def fit_tedvae(
         shapes = sorted({part.shape[1] for part in x})
         for columns in shapes:
             same = [f for f in range(len(x)) if x[f].shape[1] == columns]
-            for group in groups_of_equal_steps([len(train[f]) for f in same], config.batch_size):
+            for group in groups_of_equal_steps([len(train[f]) for f in same], settings.network.batch_size):
                 models = [same[position] for position in group]
                 fitted = _fit_group(
                     [x[f] for f in models], [t[f] for f in models], y,
-                    [train[f] for f in models], [validation[f] for f in models], config, seed,
+                    [train[f] for f in models], [validation[f] for f in models], settings, seed,
                 )  # fmt: skip
                 fits |= dict(zip(models, fitted, strict=True))
     return [fits[f] for f in range(len(x))]
@@ -164,7 +168,7 @@ def _fit_group(
     y: np.ndarray,
     train: Sequence[np.ndarray],
     validation: Sequence[np.ndarray],
-    config: TedvaeConfig,
+    settings: TedvaeSettings,
     seed: int,
 ) -> list[TedvaeFit]:
     n_models, columns = len(x), x[0].shape[1]
@@ -174,12 +178,13 @@ def _fit_group(
         "t": model_axis(np.stack(t)[:, :, None], n_models),
         "y": model_axis(np.stack([(y - mean) / sd for mean, sd in scale])[:, :, None], n_models),
     }
-    vae = Tedvae(config, n_models, columns)
+    vae = Tedvae(settings, n_models, columns)
     generators = generators_for([seed] * n_models)
     draw_parameters(vae, generators)
     weights = torch.ones(len(y), dtype=PRECISION)
+    network = replace(settings.network, warmup=0.0)
     trained = train_models(
-        vae, data, weights, as_positions(train), as_positions(validation), config, generators, STAGE, {}
+        vae, data, weights, as_positions(train), as_positions(validation), network, generators, STAGE, {}
     )
     with torch.no_grad():
         heads = vae.outcomes(vae.posterior(data["x"])[0])

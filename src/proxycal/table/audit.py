@@ -1,4 +1,4 @@
-"""Questions put to a table before any fit; every answer names the column, the count and the first rows.
+"""Checks of a table before any fit; every answer names the column, the count and the first rows.
 
 `audit` never stops at the first problem; what would make a fit impossible is refused by `require`.
 """
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from proxycal.errors import TableError
 from proxycal.result import Finding
 from proxycal.table import questions
+from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
-from proxycal.table.questions import AuditTable, Trouble
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from proxycal.table.audited import Trouble
     from proxycal.table.roles import Roles
 
 _SHOWN_COLUMNS = 10
@@ -33,33 +34,87 @@ class _Question:
 
 
 _QUESTIONS = (
-    _Question("rows", "Are there enough rows?", "Enough for this many columns.", questions.few_rows),
-    _Question("missing", "Are there missing values?", "No gaps.", questions.missing),
-    _Question("infinite", "Are there infinite values?", "All numbers are finite.", questions.infinite),
-    _Question("numeric", "Is every column what its role needs?", "All can be read.", questions.not_numeric),
-    _Question("levels", "Does every category have enough rows?", "Each level has.", questions.levels),
-    _Question("constant", "Does every column vary?", "Every column varies.", questions.constant),
-    _Question("duplicated", "Is a column given twice?", "All columns differ.", questions.duplicated),
     _Question(
-        "collinear", "Do columns nearly determine each other?", "No set of them does.", questions.collinear
+        "rows", "Are there enough rows?", "There are enough rows for this many columns.", questions.few_rows
     ),
-    _Question("copy", "Is a column a copy of the outcome?", "None is.", questions.copy),
-    _Question("atom", "Do many rows share one outcome?", "No value is that common.", questions.atom),
-    _Question("weights", "Are the weights usable?", "All above 0, none dominates.", questions.weights),
-    _Question("cluster", "Are there enough clusters?", "Enough for intervals.", questions.cluster),
-    _Question("id", "Does the id name each row once?", "It does.", questions.id),
-    _Question("scale", "Are the numbers of a sensible size?", "All are.", questions.scale),
+    _Question("missing", "Are there missing values?", "No column has missing values.", questions.missing),
+    _Question("infinite", "Are there infinite values?", "All numbers are finite.", questions.infinite),
+    _Question(
+        "numeric",
+        "Does every column have the type its role needs?",
+        "Every column has the type that its role needs.",
+        questions.not_numeric,
+    ),
+    _Question(
+        "levels",
+        "Does every category have enough rows?",
+        "Every level of every category has enough rows.",
+        questions.levels,
+    ),
+    _Question("constant", "Does every column vary?", "Every column varies.", questions.constant),
+    _Question(
+        "duplicated", "Are there duplicate columns?", "No two columns are the same.", questions.duplicated
+    ),
+    _Question(
+        "collinear",
+        "Do columns nearly determine each other?",
+        "No columns nearly determine each other.",
+        questions.collinear,
+    ),
+    _Question(
+        "copy", "Is a column a copy of the outcome?", "No column is a copy of the outcome.", questions.copy
+    ),
+    _Question(
+        "atom",
+        "Do many rows share one outcome value?",
+        "No outcome value is shared by many rows.",
+        questions.atom,
+    ),
+    _Question(
+        "weights",
+        "Are the weights usable?",
+        "All weights are above 0 and none dominates.",
+        questions.weights,
+    ),
+    _Question(
+        "cluster",
+        "Are there enough clusters?",
+        "There are enough clusters for intervals.",
+        questions.cluster,
+    ),
+    _Question("id", "Does the id identify each row?", "Every row has an id of its own.", questions.id),
+    _Question(
+        "scale",
+        "Are the numbers of a plausible size?",
+        "All numbers are of a plausible size.",
+        questions.scale,
+    ),
 )
 
 
 def audit(frame: Any, roles: Roles) -> list[Finding]:
-    """Every question about the table with its answer; `ok` is False where the reader should act.
+    """Check a table before a fit: missing values, constant columns, duplicates, near-copies of the outcome.
 
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame
+        The table.
+    roles : Roles
+        Which column is what.
+
+    Returns
+    -------
+    list of Finding
+        One or more for every question; `ok` is False where the reader should act.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from proxycal.table.roles import Roles
     >>> table = pd.DataFrame({"y": range(40), "p": range(40), "e": [0, 1] * 20})
     >>> [finding.topic for finding in audit(table, Roles("y", ["p"], ["e"])) if not finding.ok]
     ['copy']
+
     """
     table = _read(frame, roles)
     asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "id") or getattr(roles, q.topic)]
@@ -67,7 +122,7 @@ def audit(frame: Any, roles: Roles) -> list[Finding]:
 
 
 def _read(frame: Any, roles: Roles) -> AuditTable:
-    """Read what can be read; what cannot is kept as its message."""
+    """Read the columns that can be read; keep the error message of the others."""
     data = to_pandas(frame, roles.columns)
     table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
     for role, name in roles:
@@ -89,8 +144,8 @@ def _answers(table: AuditTable, question: _Question) -> list[Finding]:
         size = f"{counted(table.n, 'row')}, {counted(len(table.roles.columns), 'column')}"
         return [Finding(text, size, question.clean, "Nothing to do.", ok=True, topic=topic, value=0.0)]
     shown, more = troubles[:_SHOWN_COLUMNS], troubles[_SHOWN_COLUMNS:]
-    found = [Finding(text, t.statistic, t.reading, t.remedy, t.ok, topic, t.value) for t in shown]
+    findings = [Finding(text, t.statistic, t.reading, t.remedy, t.ok, topic, t.value) for t in shown]
     if more:
         count = f"{len(more)} more of the same"
-        found.append(Finding(text, count, more[0].reading, more[0].remedy, False, topic, float(len(more))))
-    return found
+        findings.append(Finding(text, count, more[0].reading, more[0].remedy, False, topic, float(len(more))))
+    return findings

@@ -275,7 +275,7 @@ class Encoder:
             "Are there missing values?",
             ", ".join(f"{shown(name)}: {count}" for name, count in self.gaps[:5]),
             "Gaps were filled with the median or a level of their own, and marked by a column.",
-            "Compare with missing='drop'; leave out columns that are mostly empty.",
+            "Compare with a fit without the incomplete rows; leave out columns that are mostly empty.",
             ok=most <= 0.05,
             topic="missing",
             value=most,

@@ -1,76 +1,31 @@
-"""The questions of the audit, one function each: what is wrong, where, and what to do about it."""
+"""The questions of the audit, one function each: the problem, where it is, and what to do about it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from proxycal.table.audited import Trouble
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
 from proxycal.table.scale import varies
-from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
+from proxycal.table.surface import choose, convert
+from proxycal.table.wording import columns_named, counted, listed, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from proxycal.table.audited import AuditTable
 
-    from proxycal.table.columns import Column
-    from proxycal.table.roles import Roles
-
-ATOM_SHARE = 0.05
+# A value held by this share of the rows is told to the user. Higher than the share from which models with a
+# spike are tried (modelled_spike in mixture/thresholds): this one is a warning and decides no verdict.
+REPORTED_SPIKE = 0.05
 RARE_ROWS = 5
 FEW_CLUSTERS = 30
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
 WEIGHT_RATIO = 1e4
-
-
-@dataclass(frozen=True, slots=True)
-class AuditTable:
-    """The table as far as it can be read.
-
-    `keys` holds the codes of id and cluster (-1 where missing), `unread` what was wrong with columns that
-    are neither there nor in `columns`.
-    """
-
-    index: pd.Index
-    roles: Roles
-    columns: dict[str, Column]
-    keys: dict[str, NDArray[np.int64]]
-    unread: dict[str, str]
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.index)
-
-    @property
-    def covariates(self) -> list[Column]:
-        """The proxies and environment columns that can be read."""
-        names = (*self.roles.proxies, *self.roles.environment)
-        return [self.columns[name] for name in names if name in self.columns]
-
-    def role(self, name: str) -> str:
-        """The role of a column."""
-        return next(role for role, column in self.roles if column == name)
-
-    def rows(self, mask: NDArray[np.bool_]) -> str:
-        """The first rows of a mask, in words."""
-        return rows_of(mask, self.index)
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that is wrong: the parts of a Finding below its question."""
-
-    statistic: str
-    reading: str
-    remedy: str
-    value: float
-    ok: bool = False
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -83,7 +38,7 @@ def few_rows(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",
-            f"A fit needs at least {need}.",
+            f"A fit with {counted(width, 'encoded column')} needs at least {need} rows.",
             "Add rows or use fewer columns.",
             float(table.n),
         )
@@ -96,29 +51,38 @@ def missing(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role, gone = table.role(name), column.missing
         if role != "truth" and gone.any():
-            asks = (
-                "Correct or remove those rows." if role == "weights" else "Pass missing='drop' or 'impute'."
-            )
-            asks = "Pass missing='drop': the outcome is never imputed." if role == "outcome" else asks
             count = int(gone.sum())
             troubles.append(
                 Trouble(
                     f"column {shown(name)}: {count} of {table.n} missing, {table.rows(gone)}",
-                    "Gaps that go with the bias make what is left a different population.",
-                    asks,
+                    f"If missingness in {shown(name)} is related to the bias, dropping rows changes the "
+                    "population.",
+                    _fill_or_drop(role),
                     float(count),
                 )
             )
     return troubles
 
 
+def _fill_or_drop(role: str) -> str:
+    if role == "weights":
+        return "Correct or remove those rows."
+    if role == "outcome":
+        return _sentence(f"{choose('missing', 'drop')}: the outcome is never imputed")
+    return _sentence(choose("missing", "drop", "impute"))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def infinite(table: AuditTable) -> list[Trouble]:
-    """Numbers beyond any number."""
+    """Infinite numbers."""
     return [
         Trouble(
             f"column {shown(name)}: {counted(int(bad.sum()), 'infinite value')}, {table.rows(bad)}",
-            "No estimate can use an infinite number; often a division by zero upstream.",
-            "Correct them or make them missing.",
+            f"Infinite values in {shown(name)} cannot be used; the usual cause is a division by zero.",
+            "Correct them or replace them with missing values.",
             float(bad.sum()),
         )
         for name, column in table.columns.items()
@@ -129,17 +93,23 @@ def infinite(table: AuditTable) -> list[Trouble]:
 def not_numeric(table: AuditTable) -> list[Trouble]:
     """Columns that cannot be read, or not as their role needs."""
     troubles = [
-        Trouble(message, "The column cannot be read.", "Convert it as said, or leave it out.", float(table.n))
-        for message in table.unread.values()
+        Trouble(
+            message,
+            f"Column {shown(name)} cannot be read.",
+            "Convert it as described, or leave it out.",
+            float(table.n),
+        )
+        for name, message in table.unread.items()
     ]
     for name, column in table.columns.items():
         role = table.role(name)
         alike = column.looks_numeric()
         if role in ("outcome", "weights", "truth") and column.numbers is None:
-            reading, remedy = f"The {role} must be a number.", "Choose a numeric column, or convert this one."
+            reading = f"The {role} must be numeric, and {shown(name)} is not."
+            remedy = "Choose a numeric column, or convert this one."
         elif len(alike) > 0 and len(alike) >= len(column.levels) / 2:
-            reading = f"These are numbers written as text; {role} would treat each as a category."
-            remedy = "Convert the column, for instance with pandas.to_numeric."
+            reading = f"Column {shown(name)} holds numbers written as text; each would become a category."
+            remedy = _sentence(convert())
         else:
             continue
         troubles.append(
@@ -164,12 +134,14 @@ def levels(table: AuditTable) -> list[Trouble]:
         rare = np.flatnonzero(counts < RARE_ROWS)
         if len(column.levels) > MAX_LEVELS:
             statistic = f"{len(column.levels)} levels such as {listed(column.levels)}"
-            reading, remedy = f"More than {MAX_LEVELS} are refused.", "Group them, or leave the column out."
+            reading = f"Column {shown(column.name)} has more than {MAX_LEVELS} levels and is refused."
+            remedy = "Group the levels, or leave the column out."
         elif len(rare) and len(column.levels) > 1:
             names = listed([column.levels[code] for code in rare])
             statistic = f"{counted(len(rare), 'level')} with fewer than {RARE_ROWS} rows ({names}), "
             statistic += table.rows(np.isin(column.codes, rare))
-            reading, remedy = "Nothing can be learned about levels this rare.", "Group them with others."
+            reading = f"The rare levels of {shown(column.name)} have too few rows to be estimated."
+            remedy = "Group them with others."
         else:
             continue
         troubles.append(
@@ -194,7 +166,8 @@ def constant(table: AuditTable) -> list[Trouble]:
             troubles.append(
                 Trouble(
                     f"column {shown(name)} ({role}): {shown(value)} in all {np.sum(~column.missing)} rows",
-                    "A constant says nothing: as a proxy or environment it is left out, as outcome refused.",
+                    f"Column {shown(name)} is constant: as a proxy or environment it is left out, as outcome "
+                    "refused.",
                     "Remove it from the roles.",
                     1.0,
                 )
@@ -207,8 +180,8 @@ def duplicated(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"{columns_named(names)}: the same in all {counted(table.n, 'row')}",
-            "A column given twice counts twice and adds nothing.",
-            f"Keep {shown(names[0])} alone.",
+            f"{listed(names, limit=5)} hold the same values, so all but one add nothing.",
+            f"Keep {shown(names[0])} only.",
             float(len(names)),
         )
         for names in duplicates(table.covariates)
@@ -225,11 +198,20 @@ def collinear(table: AuditTable) -> list[Trouble]:
     sets = collinear_sets(single, usable) if usable.any() else None
     if sets is None:
         few = f"{int(usable.sum())} complete rows"
-        return [Trouble(few, "Too few complete rows to tell.", "Fill the gaps or add rows.", 0.0, ok=True)]
+        return [
+            Trouble(
+                few,
+                "Too few complete rows to check for collinearity.",
+                "Add rows or fill in missing values.",
+                0.0,
+                ok=True,
+            )
+        ]
     return [
         Trouble(
             f"{columns_named(names)}: smallest eigenvalue of the correlations {value:.2g}",
-            "These columns nearly determine each other, so their separate effects are not told apart.",
+            f"{listed(names, limit=5)} nearly determine each other, so their separate effects cannot be "
+            "estimated.",
             "Leave one of them out.",
             value,
         )
@@ -243,8 +225,8 @@ def copy(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(name)} ({table.role(name)}) {how}",
-            "It was made from the reported outcome, so it carries the bias that a proxy must not see.",
-            "Leave it out; use a measurement taken without the reporter.",
+            f"{shown(name)} was computed from the reported outcome, so it has the same bias.",
+            "Leave it out; use a measurement that did not involve the reporter.",
             1.0,
         )
         for name, how in (copies(outcome, table.covariates) if outcome is not None else [])
@@ -252,21 +234,25 @@ def copy(table: AuditTable) -> list[Trouble]:
 
 
 def atom(table: AuditTable) -> list[Trouble]:
-    """Outcome values that at least ATOM_SHARE of the rows share."""
+    """Outcome values that many rows share (REPORTED_SPIKE)."""
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or outcome.missing.all():
         return []
     values, counts = np.unique(outcome.numbers[~outcome.missing], return_counts=True)
     shares = counts / counts.sum()
-    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= ATOM_SHARE and counts[i] > 1]
+    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= REPORTED_SPIKE and counts[i] > 1]
     if len(values) == 1:
         return []
     return [
         Trouble(
             f"column {shown(table.roles.outcome)}: {values[i]:g} in {counts[i]} of {int(counts.sum())} rows "
             f"({shares[i]:.0%}), {table.rows(outcome.numbers == values[i])}",
-            "A value that many rows share (often 0) can be taken for a group without bias.",
-            "Use method='exact', whose outcome model allows for it; read the matched estimate with care.",
+            f"{values[i]:g} is a spike: a value that many rows share, which some methods mistake for a group "
+            "without bias.",
+            _sentence(
+                f"{choose('method', 'exact')}, whose outcome model allows for spikes; read the matched "
+                "estimate with care"
+            ),
             float(shares[i]),
         )
         for i in big[:3]
@@ -285,7 +271,7 @@ def weights(table: AuditTable) -> list[Trouble]:
         return [
             Trouble(
                 f"column {shown(name)}: {int(bad.sum())} zero or negative, {table.rows(bad)}",
-                "A weight must be above 0.",
+                f"{int(bad.sum())} weights in {shown(name)} are not above 0.",
                 "Remove those rows or correct the weights.",
                 float(bad.sum()),
             )
@@ -298,7 +284,8 @@ def weights(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(name)}: from {finite.min():g} to {finite.max():g}, {table.rows(top)}",
-            "A few rows decide the answer.",
+            f"The largest weight in {shown(name)} is {times:.2g} times the smallest, so a few rows decide "
+            "the result.",
             "Trim the largest weights.",
             times,
         )
@@ -318,8 +305,8 @@ def id(table: AuditTable) -> list[Trouble]:
             troubles.append(
                 Trouble(
                     f"column {shown(name)}: {int(bad.sum())} {what}, {table.rows(bad)}",
-                    "Matched rows are shown by id, and these cannot be told apart.",
-                    "Use a column that names each row once; rows that belong together are a cluster.",
+                    f"Matched rows are shown by id, and {int(bad.sum())} rows have none of their own.",
+                    "Use a column with one value per row; rows that belong together are a cluster.",
                     float(bad.sum()),
                 )
             )
@@ -337,7 +324,10 @@ def cluster(table: AuditTable) -> list[Trouble]:
         statistic = f"column {shown(name)}: {int(gone.sum())} missing, {table.rows(gone)}"
         return [
             Trouble(
-                statistic, "Every row needs a cluster.", "Fill them or remove the rows.", float(gone.sum())
+                statistic,
+                f"{counted(int(gone.sum()), 'row')} without a cluster in {shown(name)}; every row needs one.",
+                "Fill them in or remove the rows.",
+                float(gone.sum()),
             )
         ]
     if clusters >= FEW_CLUSTERS:
@@ -345,8 +335,9 @@ def cluster(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(name)}: {counted(clusters, 'cluster')} in {counted(table.n, 'row')}",
-            "Intervals that rest on so few clusters are too narrow.",
-            "Use a finer grouping if it is honest, or read the intervals as a lower bound.",
+            f"With {counted(clusters, 'cluster')} in {shown(name)} (fewer than {FEW_CLUSTERS}), intervals "
+            "are too narrow.",
+            "Use a finer grouping if it is justified, or treat the intervals as too narrow.",
             float(clusters),
         )
     ]
@@ -375,8 +366,9 @@ def scale(table: AuditTable) -> list[Trouble]:
         troubles.append(
             Trouble(
                 f"column {shown(name)}: {what}, {where}",
-                f"Such numbers are mostly codes for missing, slips of the point or wrong units.{limit}",
-                "Correct them, make codes for missing really missing, or change the units.",
+                f"Values of this size in {shown(name)} are usually codes for missing values, misplaced "
+                f"decimal points or wrong units.{limit}",
+                "Correct them, replace codes with missing values, or change the units.",
                 float(top),
             )
         )

@@ -1,4 +1,4 @@
-"""What a fit needs of a table: everything that would make it impossible is refused here, by name."""
+"""What a fit needs of a table: whatever would make it impossible is refused here, with the column named."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from proxycal.errors import SettingsError, TableError
 from proxycal.table.columns import Column, code_hashables, read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.scale import varies
+from proxycal.table.surface import choose, convert
 from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def require(frame: Any, roles: Roles, missing: Missing = "raise") -> None:
     >>> require(table, Roles("y", ["p"], ["e"]))
     Traceback (most recent call last):
         ...
-    proxycal.errors.TableError: column 'e' holds 1 missing value, at row 0: pass missing='drop' or 'impute'
+    proxycal.errors.TableError: column 'e' holds 1 missing value, at index 0: pass missing='drop' or 'impute'
     """
     table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
     refuse_empty(table, roles)
@@ -93,11 +94,11 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
     gaps = [name for name in measured if table.columns[name].missing.any()]
     if missing == "raise" and gaps:
         more = f" (also {columns_named(gaps[1:])})" if len(gaps) > 1 else ""
-        raise TableError(f"{_gap(table, gaps[0])}{more}: pass missing='drop' or 'impute'")
+        raise TableError(f"{_gap(table, gaps[0])}{more}: {choose('missing', 'drop', 'impute')}")
     if missing == "impute" and outcome and roles.outcome in gaps:
         raise TableError(
             f"{_gap(table, roles.outcome)}, and the outcome is never imputed: "
-            "pass missing='drop' or remove those rows"
+            f"{choose('missing', 'drop')} or remove those rows"
         )
     if missing != "drop":
         return np.ones(table.n, dtype=bool)
@@ -105,8 +106,8 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
     if not kept.any():
         worst = max(gaps, key=lambda name: int(table.columns[name].missing.sum()))
         raise TableError(
-            f"missing='drop' leaves no row of {table.n}: every row has a gap; {_gap(table, worst)}: "
-            "leave that column out or pass missing='impute'"
+            f"every one of the {table.n} rows has a missing value; {_gap(table, worst)}: "
+            f"leave that column out or {choose('missing', 'impute')}"
         )
     return np.asarray(kept)
 
@@ -117,7 +118,7 @@ def refuse_empty(table: ReadTable, roles: Roles) -> None:
     empty = [name for name in names if table.columns[name].missing.all()]
     if empty:
         raise TableError(
-            f"{columns_named(empty)} without a single value: fill it or remove it from the roles"
+            f"{columns_named(empty)}: every value is missing; fill it or remove it from the roles"
         )
 
 
@@ -127,7 +128,7 @@ def refuse_infinite(table: ReadTable) -> None:
         if column.numbers is not None and (bad := np.isinf(column.numbers)).any():
             raise TableError(
                 f"column {shown(name)} holds {counted(int(bad.sum()), 'infinite value')}, "
-                f"{rows_of(bad, table.index)}: replace them by missing values or correct them"
+                f"{rows_of(bad, table.index)}: correct them or replace them with missing values"
             )
 
 
@@ -152,10 +153,10 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     for role, names in (("proxies", roles.proxies), ("environment", roles.environment)):
         widths = [_usable_width(table.columns[name], kept) for name in names]
         if not any(widths):
-            why = "see no content" if role == "proxies" else "cannot drive a bias"
+            why = "say nothing about the content" if role == "proxies" else "cannot drive a bias"
             raise TableError(
-                f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, so it {why}"
-                ": name at least one column that varies"
+                f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, they {why}"
+                ": declare at least one column that varies"
             )
         width += sum(widths)
     need, n = max(MIN_ROWS, ROWS_PER_COLUMN * width), int(kept.sum())
@@ -233,8 +234,8 @@ def _refuse_number_text(column: Column, role: str) -> None:
         beside = f" beside {listed(others)}" if others else ""
         raise TableError(
             f"column {shown(column.name)} ({role}) holds numbers written as text "
-            f"({listed(alike)}{beside}): convert it, for instance with pandas.to_numeric, after "
-            "removing separators, signs and codes for missing"
+            f"({listed(alike)}{beside}): {convert()}, after "
+            "removing thousands separators, currency signs and codes for missing values"
         )
 
 
@@ -259,9 +260,10 @@ def _usable_width(column: Column, kept: NDArray[np.bool_]) -> int:
     width = encoded_width(column, kept)
     if width >= MAX_LEVELS:
         alike = column.looks_numeric()
-        numbers = f" ({len(alike)} read like numbers: convert it with pandas.to_numeric)" if alike else ""
+        numbers = f" ({len(alike)} read like numbers: {convert()})" if alike else ""
         raise TableError(
             f"column {shown(column.name)} has {width + 1} levels{numbers}, such as {listed(column.levels)}; "
-            f"at most {MAX_LEVELS} can be used: group them or drop the column (names of rows belong in id=)"
+            f"at most {MAX_LEVELS} can be used: group them or leave the column out "
+            "(a column that names the rows has the role id)"
         )
     return width

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from proxycal.table.surface import in_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -37,28 +39,34 @@ def listed(values: Iterable[Any], limit: int = 3) -> str:
 
 
 def rows_of(mask: NDArray[np.bool_], index: pd.Index | None = None, limit: int = 3) -> str:
-    """The first rows of a mask by position (counted from 0), with their index labels where those differ.
+    """The first rows of a mask: by index label of a data frame, by line of a file that the reader opened.
 
     >>> rows_of(np.array([False, True, False, True]))
-    'first at rows 1, 3'
+    'first at index 1, 3'
     >>> rows_of(np.array([False, True]), pd.Index(["x", "y"]))
-    "at row 1 (index 'y')"
+    "at index 'y'"
+    >>> from proxycal.table.surface import speaking
+    >>> with speaking("shell"):
+    ...     rows_of(np.array([True, False]))
+    'at row 2 (the header is row 1)'
     """
     positions = np.flatnonzero(mask)
     first = positions[:limit]
-    text = ", ".join(str(position) for position in first)
-    if index is not None and not _is_position(index):
-        text += f" (index {', '.join(shown(_plain(index[position])) for position in first)})"
-    return f"at row {text}" if len(positions) == 1 else f"first at rows {text}"
+    if in_file() and (index is None or _is_position(index)):
+        text = f"{', '.join(str(position + 2) for position in first)} (the header is row 1)"
+        return f"at row {text}" if len(positions) == 1 else f"first at rows {text}"
+    labels = first if index is None else index[first]
+    text = ", ".join(shown(_plain(label)) for label in labels)
+    return f"at index {text}" if len(positions) == 1 else f"first at index {text}"
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, singular: str, plural: str | None = None) -> str:
     """A count with its noun.
 
     >>> counted(1, "missing value"), counted(3, "missing value")
     ('1 missing value', '3 missing values')
     """
-    return f"{count} {one if count == 1 else many or one + 's'}"
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def columns_named(names: Sequence[str]) -> str:

@@ -247,7 +247,7 @@ def test_summary_puts_the_estimators_side_by_side(small):
 def test_findings_name_every_topic(small):
     _, model = small
     made = [one.topic for one in model.result_.method_fit.findings]
-    assert made[:4] == ["race", "separation", "gate", "relevance"]
+    assert made[:4] == ["comparison", "separation", "gate", "relevance"]
     assert len(set(made)) == len(made)
     json.dumps([one.to_dict() for one in model.findings_], allow_nan=False)
 
@@ -289,17 +289,13 @@ def test_nobody_or_everybody_leaves_nothing_to_match():
 
 
 def test_a_mean_against_the_stated_direction_is_no_negative_alpha():
-    frame = SimpleNamespace(effect="by:sex")
-    halves = np.full(2, 0.5)
-    made = [
+    spec, half = SimpleNamespace(frame=SimpleNamespace(effect="by:sex")), np.array([0.5, 0.5])
+    over, against = (
         exact_estimate(
-            SimpleNamespace(
-                shift=shift, shift_cov=np.eye(2), where_biased=halves, bias=SimpleNamespace(frame=frame)
-            ),
-            0.95,
+            SimpleNamespace(shift=shift, shift_cov=np.eye(2), where_biased=half, bias=spec), level=0.95
         )
         for shift in (np.array([3.0, -2.0]), np.array([2.0, -9.0]))
-    ]
-    assert made[0].alpha == pytest.approx(0.5)
-    assert (made[1].alpha, made[1].high) == (0.0, 0.0)
-    assert made[1].low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))
+    )
+    assert over.alpha == pytest.approx(0.5)
+    assert (against.alpha, against.high) == (0.0, 0.0)
+    assert against.low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from proxycal.methods.crosschecks import agreement, apart, first_stage
-from proxycal.methods.exact import evidence as module
-from proxycal.methods.exact.evidence import Evidence, reasons_for_doubt, verdict
+from proxycal.methods.exact.evidence import Evidence, overlap_of, reasons_for_doubt, relevance_of, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.mixture.designs import Data
 from proxycal.result import Estimate, Finding, Verdict, plain
 
 TOPICS = (
-    "race",
+    "comparison",
     "separation",
     "gate",
     "relevance",
@@ -61,7 +60,7 @@ def found():
         features="linear",
         effect="constant",
         n=1000,
-        n_race=1000,
+        n_compared=1000,
         exact=size("exact", 2.0),
         moments=size("moments", 2.1, 0.3),
         match=size("match", 1.9),
@@ -75,7 +74,7 @@ def nothing(found):
 
 
 def by_topic(evidence):
-    return {one.topic: one for one in findings(evidence)}
+    return {finding.topic: finding for finding in findings(evidence)}
 
 
 # --- verdicts -----------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def test_each_reason_for_doubt_turns_a_finding_into_not_identified(found, change
     doubtful = replace(found, **change)
     assert reasons_for_doubt(doubtful) == (reason,)
     assert verdict(doubtful) == "not identified"
-    # Without the race's word for a bias, what the bias model says of itself matters less.
+    # Where no model with a bias leads, what the bias model says of itself matters less.
     assert verdict(replace(doubtful, gain=-40.0)) != "bias found"
 
 
@@ -155,7 +154,7 @@ def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
 )
 def test_rows_that_would_hide_a_bias_do_not_show_its_absence(nothing, change, said):
     assert verdict(replace(nothing, **change)) == "not identified"
-    assert said in by_topic(replace(nothing, **change))["race"].reading
+    assert said in by_topic(replace(nothing, **change))["comparison"].reading
     assert verdict(replace(nothing, moved_p=0.011, gap=0.5, direct_p=0.0011)) == "no bias found"
 
 
@@ -189,8 +188,8 @@ def test_what_does_not_stand_against_no_bias(nothing, change):
 
 
 def test_every_verdict_is_one_of_three(found, nothing):
-    made = {verdict(found), verdict(nothing), verdict(replace(found, converged=False))}
-    assert made == set(get_args(Verdict))
+    verdicts = {verdict(found), verdict(nothing), verdict(replace(found, converged=False))}
+    assert verdicts == set(get_args(Verdict))
 
 
 # --- who may disagree ---------------------------------------------------------------------------------------
@@ -245,26 +244,49 @@ def test_findings_are_whole_sentences_about_every_topic(found, nothing):
         replace(nothing, two_humps=True, separation=3.0),
         replace(nothing, gain=-5.0),
     ):
-        made = findings(evidence)
-        assert tuple(one.topic for one in made) == TOPICS
-        for one in made:
-            assert one.question.endswith("?")
-            assert one.statistic
-            assert one.reading[0].isupper()
-            assert one.reading.endswith(".")
-            assert one.remedy.endswith(".")
-            assert isinstance(one.ok, bool)
+        said = findings(evidence)
+        assert tuple(finding.topic for finding in said) == TOPICS
+        for finding in said:
+            assert finding.question.endswith("?")
+            assert finding.statistic
+            assert finding.reading[0].isupper()
+            assert finding.reading.endswith(".")
+            assert finding.remedy.endswith(".")
+            assert isinstance(finding.ok, bool)
+
+
+def test_readings_stand_alone_with_their_numbers(found, nothing):
+    for evidence in (found, nothing):
+        for finding in findings(evidence):
+            numbered = finding.value is not None and not finding.reading.startswith("Not applicable")
+            assert not numbered or any(letter.isdigit() for letter in finding.reading), finding.topic
+    by_name = by_topic(found)
+    assert by_name["gate"].reading == "The environment predicts who is biased (p < 0.001)."
+    assert "2 against 2.1" in by_name["agreement with moments"].reading
+    assert "first-stage F 40.0" in by_name["first-stage"].reading
+
+
+def test_a_model_left_far_behind_is_no_fit_that_converged(nothing):
+    said = by_topic(replace(nothing, decrement=3.0))["convergence"]
+    assert said.ok
+    assert "too far behind" in said.reading
+
+
+def test_the_estimate_that_is_missing_is_named(found):
+    missing = Estimate.missing("moments", "E is weak.")
+    for pair in ((found.exact, missing), (missing, found.exact)):
+        assert agreement(*pair, "agreement").reading == "Not compared: 'moments' gave no estimate. E is weak."
 
 
 def test_a_clean_fit_has_nothing_to_complain_of(found):
-    assert all(one.ok for one in findings(found))
+    assert all(finding.ok for finding in findings(found))
 
 
 @pytest.mark.parametrize(
     ("change", "topic", "word"),
     [
-        ({"gain": -5.0}, "race", "hint"),
-        ({"gain": -40.0, "two_humps": True}, "race", "two humps"),
+        ({"gain": -5.0}, "comparison", "hint"),
+        ({"gain": -40.0, "two_humps": True}, "comparison", "two humps"),
         ({"separation": 0.5, "first_stage_f": 1.0}, "separation", "overlap"),
         ({"gate_p": 0.2}, "gate", "hardly"),
         ({"relevance": 0.001}, "relevance", "cannot be told apart"),
@@ -277,26 +299,26 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_what_is_wrong_is_said_under_its_topic_with_a_remedy(found, change, topic, word):
-    one = by_topic(replace(found, **change))[topic]
-    assert not one.ok
-    assert word in one.reading
-    assert not one.remedy.startswith("Nothing")
+    finding = by_topic(replace(found, **change))[topic]
+    assert not finding.ok
+    assert word in finding.reading
+    assert not finding.remedy.startswith("Nothing")
 
 
-def test_no_bias_is_said_of_the_race(nothing):
-    one = by_topic(nothing)["race"]
-    assert one.reading == "Models without a bias explain the outcome as well."
-    assert one.value == -40.0
-    assert "J=2, shared slopes" in one.statistic
+def test_no_bias_is_said_of_the_comparison(nothing):
+    finding = by_topic(nothing)["comparison"]
+    assert finding.reading == "A model without a bias explains the outcome as well (BIC gain -40.0)."
+    assert finding.value == -40.0
+    assert "J=2, shared slopes" in finding.statistic
 
 
 def test_a_bias_that_nobody_claims_asks_for_nothing(nothing):
     poor = {"share": 0.99, "overlap": 0.1, "gate_p": 0.5, "first_stage_f": 1.0, "match": size("match", 9.0)}
     said = findings(replace(nothing, **poor))
-    assert all(one.ok for one in said)
-    assert by_topic(replace(nothing, **poor))["share"].reading == "It says nothing here: no bias is claimed."
+    assert all(finding.ok for finding in said)
+    assert by_topic(replace(nothing, **poor))["share"].reading == "Not applicable: no bias is claimed."
     doubtful = by_topic(replace(nothing, **poor, direct_p=1e-9))
-    assert not doubtful["race"].ok
+    assert not doubtful["comparison"].ok
     assert not doubtful["share"].ok
 
 
@@ -310,7 +332,7 @@ def test_every_reason_for_doubt_has_a_finding_that_fails(found):
         first_stage_f=1.0,
         match=size("match", 9.0),
     )
-    failed = " ".join(one.topic for one in findings(doubtful) if not one.ok)
+    failed = " ".join(finding.topic for finding in findings(doubtful) if not finding.ok)
     reasons = reasons_for_doubt(doubtful)
     assert set(reasons) == {"convergence", "relevance", "overlap", "separation", "agreement"}
     for reason in reasons:
@@ -330,9 +352,9 @@ def test_findings_say_how_the_size_varies(found):
     assert differs.value == 1e-6
 
 
-def test_findings_say_on_what_the_race_ran(found):
+def test_findings_say_on_which_rows_models_were_compared(found):
     assert "all rows" in by_topic(found)["content"].reading
-    assert "1500 of 9000" in by_topic(replace(found, n=9000, n_race=1500))["content"].reading
+    assert "1500 of 9000" in by_topic(replace(found, n=9000, n_compared=1500))["content"].reading
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -341,8 +363,8 @@ def test_findings_say_on_what_the_race_ran(found):
 def test_evidence_comes_back_through_json(found):
     again = Evidence.from_dict(json.loads(json.dumps(plain(found), allow_nan=False)))
     for field in fields(Evidence):
-        one, other = getattr(found, field.name), getattr(again, field.name)
-        assert one == other or (math.isnan(one) and math.isnan(other)), field.name
+        before, after = getattr(found, field.name), getattr(again, field.name)
+        assert before == after or (math.isnan(before) and math.isnan(after)), field.name
     assert verdict(again) == verdict(found)
     assert findings(again) == findings(found)
 
@@ -367,15 +389,17 @@ def test_an_infinite_f_comes_back_as_strong(found):
     assert verdict(again) == verdict(strong) == "bias found"
 
 
-def test_a_race_without_a_result_identifies_nothing(found):
+def test_a_comparison_without_a_result_identifies_nothing(found):
     assert verdict(replace(found, gain=math.nan)) == "not identified"
 
 
 def test_findings_are_plain_json(found):
     silent = replace(found, overlap=math.nan, first_stage_f=math.nan)
     for evidence in (found, silent):
-        values = json.loads(json.dumps([one.to_dict() for one in findings(evidence)], allow_nan=False))
-        assert tuple(Finding(**one) for one in values) == findings(evidence)
+        values = json.loads(
+            json.dumps([finding.to_dict() for finding in findings(evidence)], allow_nan=False)
+        )
+        assert tuple(Finding(**kept) for kept in values) == findings(evidence)
 
 
 # --- the numbers --------------------------------------------------------------------------------------------
@@ -388,8 +412,8 @@ def test_relevance_is_the_partial_r2_of_the_proxies():
     data = Data(np.zeros(n), P, E, np.ones(n), np.zeros(5, bool))
     # Variance 4 from E, which does not count; 1 from P; 3 of noise.
     y = 2.0 * E[:, 0] + P[:, 0] + np.sqrt(3.0) * rng.normal(size=n)
-    assert module._relevance(y, data) == pytest.approx(0.25, abs=0.03)
-    assert module._relevance(rng.normal(size=n), data) < 0.01
+    assert relevance_of(y, data) == pytest.approx(0.25, abs=0.03)
+    assert relevance_of(rng.normal(size=n), data) < 0.01
 
 
 def test_relevance_of_weights_is_that_of_repeated_rows():
@@ -400,11 +424,11 @@ def test_relevance_of_weights_is_that_of_repeated_rows():
     again = np.repeat(np.arange(50), times)
     weighted = Data(y, P, E, times.astype(float), np.zeros(3, bool))
     repeated = Data(y[again], P[again], E[again], np.ones(len(again)), np.zeros(3, bool))
-    assert module._relevance(y, weighted) == pytest.approx(module._relevance(y[again], repeated), rel=1e-9)
+    assert relevance_of(y, weighted) == pytest.approx(relevance_of(y[again], repeated), rel=1e-9)
 
 
 def test_overlap_is_the_share_of_biased_rows_among_the_unbiased():
     content = np.r_[np.linspace(0.0, 1.0, 101), [0.5, 0.2, 3.0, 4.0]]
     p = np.r_[np.zeros(101), np.ones(4)]
-    assert module._overlap(content, p) == 0.5
-    assert math.isnan(module._overlap(content, np.zeros(105)))
+    assert overlap_of(content, p) == 0.5
+    assert math.isnan(overlap_of(content, np.zeros(105)))

@@ -123,7 +123,7 @@ def two_humps(fit):
 
 def test_two_humps_that_nobody_drives_are_not_claimed(two_humps):
     assert two_humps.verdict_ != "bias found"
-    assert {"race", "gate"} <= topics(two_humps)
+    assert {"comparison", "gate"} <= topics(two_humps)
 
 
 def test_two_humps_that_nobody_drives_are_not_identified(two_humps):
@@ -155,7 +155,7 @@ def test_a_size_that_differs_by_level_is_found_and_said_level_by_level(drawn):
         assert rmse(out["y_cal"][here], world.y_true[here]) < rmse(world.y[here], world.y_true[here])
 
 
-def test_asking_for_the_levels_gives_what_the_race_found(fit, drawn):
+def test_asking_for_the_levels_gives_what_the_comparison_found(fit, drawn):
     world, model = drawn("alpha by level", 1000, 1.5, 0)
     asked = fit(world, effect="by:level")
     pd.testing.assert_frame_equal(asked.summary(), model.summary(), rtol=1e-5)

@@ -1,5 +1,7 @@
 """The moment method as a whole fit, against the simulated truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,11 +18,11 @@ def test_the_simulated_bias_is_found_and_removed():
     sim, model = fitted()
     assert model.verdict_ == "bias found"
     assert model.alpha_ == pytest.approx(5.0, abs=4 * model.alpha_se_)
-    made = model.calibrate(sim.table)
+    out = model.calibrate(sim.table)
     truth = sim.truth["y_true"]
     before = np.sqrt(((sim.table["y"] - truth) ** 2).mean())
-    assert np.sqrt(((made["y_cal"] - truth) ** 2).mean()) < 0.2 * before
-    assert ((made["p_biased"] > 0.5) == (sim.truth["a"] == 1)).mean() > 0.98
+    assert np.sqrt(((out["y_cal"] - truth) ** 2).mean()) < 0.2 * before
+    assert ((out["p_biased"] > 0.5) == (sim.truth["a"] == 1)).mean() > 0.98
     tau = model.effects(sim.table)["tau"][sim.truth["a"] == 1]
     assert tau.mean() == pytest.approx(5.0, abs=0.3)
 
@@ -39,8 +41,24 @@ def test_no_bias_is_not_a_finding():
     sim, model = fitted(alpha=0.0)
     assert model.verdict_ == "not identified"
     with pytest.warns(pc.ProxycalWarning):
-        made = model.calibrate(sim.table)
-    assert (made["y_cal"] == sim.table["y"]).all()
+        out = model.calibrate(sim.table)
+    assert (out["y_cal"] == sim.table["y"]).all()
+
+
+def test_the_reading_of_the_two_valued_test_stands_alone():
+    _, model = fitted(n=400)
+    fit = model.result_.method_fit
+
+    def reading(p: float, note: str = "") -> str:
+        changed = replace(fit, two_valued_p=p, moments=replace(fit.moments, note=note))
+        (finding,) = (finding for finding in changed.findings if finding.topic == "two-valued")
+        return finding.reading
+
+    assert reading(0.25) == "A bias of one size explains how the environment moves the outcome (p = 0.25)."
+    assert "does not explain" in reading(0.002)
+    assert "p = 0.002" in reading(0.002)
+    assert reading(0.002, "The size differs between groups.") == "The size differs between groups."
+    assert reading(np.nan, "Too few rows.") == "The moments give no size of the bias. Too few rows."
 
 
 def test_save_and_load_give_the_same_answers(tmp_path):

@@ -6,10 +6,10 @@ import torch
 
 from proxycal.errors import StoreError, TrainingError
 from proxycal.methods.paper.content import ContentFit, fit_content
-from proxycal.methods.paper.content_config import ContentConfig
+from proxycal.methods.paper.settings import PaperSettings
 
-TINY = ContentConfig(d_z=2, width=8, epochs=3, batch_size=32, min_steps=0)
-QUICK = ContentConfig(width=32, epochs=40, min_steps=150, learning_rate=5e-3, variance_learning_rate=0.05)
+TINY = PaperSettings(d_z=2, width=8, epochs=3, batch_size=32, min_steps=0)
+QUICK = PaperSettings(width=32, epochs=40, min_steps=150, learning_rate=5e-3, variance_learning_rate=0.05)
 P_NAMES, E_NAMES = ("built", "water", "veg"), ("income", "age")
 
 
@@ -22,10 +22,10 @@ def _easy(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (P - P.mean(0)) / P.std(0), E, y
 
 
-def _fit(n: int, config: ContentConfig, seed: int = 0) -> ContentFit:
+def _fit(n: int, settings: PaperSettings, seed: int = 0) -> ContentFit:
     P, E, _ = _easy(n)
     held = n // 10
-    return fit_content(P, E, np.ones(n), [np.arange(held, n)], [np.arange(held)], config, seed)[0]
+    return fit_content(P, E, np.ones(n), [np.arange(held, n)], [np.arange(held)], settings, seed)[0]
 
 
 def _r2(y: np.ndarray, z: np.ndarray) -> float:
@@ -59,10 +59,10 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
     train = [np.arange(60), np.arange(40, 101), np.arange(50, 108), np.arange(97)]
     validation = [np.arange(60, 70), np.arange(12), np.arange(9), np.arange(97, 110)]
     w = np.random.default_rng(1).uniform(0.5, 2, 110)
-    config = replace(TINY, epochs=8, width=16)
-    together = fit_content(P, E, w, train, validation, config, seed=3)
+    settings = replace(TINY, epochs=8, width=16)
+    together = fit_content(P, E, w, train, validation, settings, seed=3)
     for f, fit in enumerate(together):
-        alone = fit_content(P, E, w, [train[f]], [validation[f]], config, seed=3)[0]
+        alone = fit_content(P, E, w, [train[f]], [validation[f]], settings, seed=3)[0]
         assert alone.best_epoch == fit.best_epoch
         np.testing.assert_allclose(fit.encode(P, E), alone.encode(P, E), atol=1e-6)
         for name, values in alone.history.items():
@@ -76,10 +76,10 @@ def test_company_of_the_same_size_changes_rounding_only(d_z: int) -> None:
     # 101 rows in batches of 32: strides and lengths that no vector register divides.
     train = [np.arange(f, f + 101) for f in range(3)]
     validation = [np.arange(120, 150)] * 3
-    config = replace(TINY, d_z=d_z, epochs=10, width=16)
-    together = fit_content(P, E, np.ones(150), train, validation, config, seed=3)
+    settings = replace(TINY, d_z=d_z, epochs=10, width=16)
+    together = fit_content(P, E, np.ones(150), train, validation, settings, seed=3)
     for f, fit in enumerate(together):
-        alone = fit_content(P, E, np.ones(150), [train[f]], [validation[f]], config, seed=3)[0]
+        alone = fit_content(P, E, np.ones(150), [train[f]], [validation[f]], settings, seed=3)[0]
         # A batch of three products and three products of one may add in another order: 40 steps in single
         # precision leave them some 1e-8 apart on some processors. Content has a spread of about one.
         assert alone.best_epoch == fit.best_epoch
@@ -100,8 +100,8 @@ def test_every_model_may_have_its_own_standardisation() -> None:
 @pytest.mark.parametrize("rows", [2, 31, 33, 65])
 def test_a_last_batch_of_one_row_trains(rows: int, norm: str) -> None:
     P, E, _ = _easy(rows + 3)
-    config = replace(TINY, norm=norm)  # type: ignore[arg-type]
-    fit = fit_content(P, E, np.ones(rows + 3), [np.arange(rows)], [np.arange(rows, rows + 3)], config, 0)[0]
+    settings = replace(TINY, norm=norm)  # type: ignore[arg-type]
+    fit = fit_content(P, E, np.ones(rows + 3), [np.arange(rows)], [np.arange(rows, rows + 3)], settings, 0)[0]
     assert np.isfinite(fit.encode(P, E)).all()
 
 
@@ -109,22 +109,29 @@ def test_a_last_batch_of_one_row_trains(rows: int, norm: str) -> None:
     "change",
     [
         {"beta": 2.0}, {"prior": "standard"}, {"norm": "layer"}, {"encode_environment": False}, {"d_z": 3},
-        {"width": 9}, {"depth": 3}, {"batch_size": 16}, {"learning_rate": 2e-3}, {"warmup": 0.5},
+        {"width": 9}, {"depth": 3}, {"batch_size": 16}, {"learning_rate": 2e-3},
         {"variance_learning_rate": 1e-3}, {"min_steps": 10},
     ],
 )  # fmt: skip
 def test_every_setting_changes_the_loss(change: dict[str, object]) -> None:
     base = _fit(80, TINY).history["train_loss"]
-    changed = _fit(80, ContentConfig.from_dict(TINY.to_dict() | change)).history["train_loss"]
+    changed = _fit(80, replace(TINY, **change)).history["train_loss"]
     assert changed.shape != base.shape or not np.allclose(changed, base, rtol=1e-6)
+
+
+def test_the_warmup_is_of_stage_2_only() -> None:
+    first, other = (_fit(80, replace(TINY, warmup=warmup)) for warmup in (0.0, 0.9))
+    assert {k: v.tobytes() for k, v in first.tensors.items()} == {
+        k: v.tobytes() for k, v in other.tensors.items()
+    }
 
 
 def test_weights_move_the_fit_and_an_encoder_without_environment_ignores_it() -> None:
     P, E, _ = _easy(80)
     rows, held = [np.arange(60)], [np.arange(60, 80)]
-    config = replace(TINY, encode_environment=False)
-    plain = fit_content(P, E, np.ones(80), rows, held, config, 0)[0]
-    weighted = fit_content(P, E, np.where(P[:, 0] > 0, 3.0, 0.2), rows, held, config, 0)[0]
+    settings = replace(TINY, encode_environment=False)
+    plain = fit_content(P, E, np.ones(80), rows, held, settings, 0)[0]
+    weighted = fit_content(P, E, np.where(P[:, 0] > 0, 3.0, 0.2), rows, held, settings, 0)[0]
     assert not np.allclose(plain.encode(P, E), weighted.encode(P, E))
     np.testing.assert_array_equal(plain.encode(P, E), plain.encode(P, E + 5))
 

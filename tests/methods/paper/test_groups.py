@@ -6,7 +6,7 @@ from sklearn.mixture import GaussianMixture
 
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.paper import groups
-from proxycal.methods.paper.groups import Split, content_residual, split
+from proxycal.methods.paper.groups import Split, content_residual, fit_two_components, split
 
 CUTS = ("mixture", "median", "otsu")
 
@@ -37,8 +37,8 @@ def test_the_stated_direction_decides_which_side_is_biased(two_humps):
 
 def test_mixture_agrees_with_scikit_learn(two_humps):
     score, _ = two_humps
-    mine = groups._fit_two(score, np.ones(len(score)))
-    one, two = (
+    mine = fit_two_components(score, np.ones(len(score)))
+    single, two = (
         GaussianMixture(k, tol=1e-9, max_iter=2000, reg_covar=0.0, random_state=0).fit(score[:, None])
         for k in (1, 2)
     )
@@ -51,7 +51,7 @@ def test_mixture_agrees_with_scikit_learn(two_humps):
     grid = np.linspace(mine.mean[0], mine.mean[1], 20_001)
     sides = two.predict_proba(grid[:, None])[:, order[1]] > 0.5
     assert rule.threshold == pytest.approx(grid[np.argmax(sides)], abs=1e-2)
-    assert rule.bic_gain == pytest.approx(one.bic(score[:, None]) - two.bic(score[:, None]), rel=1e-4)
+    assert rule.bic_gain == pytest.approx(single.bic(score[:, None]) - two.bic(score[:, None]), rel=1e-4)
 
 
 def test_one_hump_is_not_two_groups():

@@ -13,8 +13,7 @@ import proxycal.scale.pieces as pieces_module
 import proxycal.scale.sources as sources_module
 from proxycal import ProxyCalibrator, Roles, load, simulate
 from proxycal.errors import SettingsError, TableError, UnavailableError
-from proxycal.methods.paper.content_config import ContentConfig
-from proxycal.methods.paper.in_pieces import fit_content_pieces
+from proxycal.methods.paper.in_pieces import fit_content_pieces, hold_out_rows
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.scale.pieces import FramePieces, file_pieces, partition_pieces
 from proxycal.table.encode import Encoder
@@ -22,7 +21,6 @@ from proxycal.table.encode import Encoder
 dask_frame = pytest.importorskip("dask.dataframe")
 
 TINY = PaperSettings(d_z=2, width=8, restarts=1, epochs=2, min_steps=0, batch_size=64)
-CONTENT = ContentConfig(d_z=2, width=8, epochs=2, min_steps=0, batch_size=64)
 SEEDS = (1, 2)
 
 
@@ -72,13 +70,13 @@ def test_memory_files_and_partitions_give_the_same_bytes(sim, large, tmp_path, t
     table.loc[[5, 250], sim.roles.proxies[0]] = np.nan
     roles = Roles(sim.roles.outcome, sim.roles.proxies, sim.roles.environment, weights="w")
     encoder = Encoder.fit(table, roles, "drop")
-    memory = fit_content_pieces(encoded(FramePieces(table), encoder, table), CONTENT, SEEDS)
+    memory = fit_content_pieces(encoded(FramePieces(table), encoder, table), TINY, SEEDS)
     with file_pieces(files_of(table, tmp_path), roles.columns, []) as pieces:
-        files = fit_content_pieces(encoded(pieces, encoder, table), CONTENT, SEEDS)
+        files = fit_content_pieces(encoded(pieces, encoder, table), TINY, SEEDS)
     partitions = partition_pieces(dask_frame.from_pandas(table, npartitions=4), roles.columns)
-    dask = fit_content_pieces(encoded(partitions, encoder, table), CONTENT, SEEDS)
+    dask = fit_content_pieces(encoded(partitions, encoder, table), TINY, SEEDS)
     assert bytes_of(memory) == bytes_of(files) == bytes_of(dask)
-    light = fit_content_pieces(encoded(FramePieces(table.assign(w=1.0)), encoder, table), CONTENT, SEEDS)
+    light = fit_content_pieces(encoded(FramePieces(table.assign(w=1.0)), encoder, table), TINY, SEEDS)
     assert bytes_of(light) != bytes_of(memory)
     assert not list(temporary.glob("proxycal-*"))
 
@@ -87,7 +85,7 @@ def test_nothing_is_left_on_disk_after_an_error(sim, temporary, monkeypatch):
     encoder = Encoder.fit(sim.table, sim.roles)
     with pytest.raises(TableError, match="had 299 rows when it was looked at and 300 when it was read again"):
         fit_content_pieces(
-            encoded(FramePieces(sim.table), replace(encoder, rows_kept=299), sim.table), CONTENT, SEEDS
+            encoded(FramePieces(sim.table), replace(encoder, rows_kept=299), sim.table), TINY, SEEDS
         )
 
     def fails(path, *_, **__):
@@ -96,20 +94,20 @@ def test_nothing_is_left_on_disk_after_an_error(sim, temporary, monkeypatch):
 
     monkeypatch.setattr(stage1_module, "fit_content_file", fails)
     with pytest.raises(KeyboardInterrupt):
-        fit_content_pieces(encoded(FramePieces(sim.table), encoder, sim.table), CONTENT, SEEDS)
+        fit_content_pieces(encoded(FramePieces(sim.table), encoder, sim.table), TINY, SEEDS)
     assert not list(temporary.glob("proxycal-*"))
 
 
 @pytest.mark.parametrize(("n", "share", "expected"), [(900, 1 / 9, 100), (30, 0.1, 10), (12, 0.1, 6)])
 def test_rows_are_held_out_by_their_share(n, share, expected):
-    train, validation = stage1_module._split(n, share, seed=3)
+    train, validation = hold_out_rows(n, share, seed=3)
     assert len(validation) == expected
     assert sorted([*train, *validation]) == list(range(n))
 
 
 def test_no_more_rows_are_held_out_than_memory_should_hold(monkeypatch):
     monkeypatch.setattr(stage1_module, "VALIDATION_ROWS", 20)
-    train, validation = stage1_module._split(900, 1 / 9, seed=3)
+    train, validation = hold_out_rows(900, 1 / 9, seed=3)
     assert (len(train), len(validation)) == (880, 20)
 
 
@@ -121,7 +119,7 @@ def test_the_paper_method_takes_files_and_dask_frames_and_says_who_saw_what(
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit_files(paths)
     assert model.result_.n == 300
     assert model.result_.method_fit.rows == (300, 200)
-    said = next(one for one in model.findings_ if one.question == "Which rows did each stage see?")
+    said = next(f for f in model.findings_ if f.question == "Which rows did each stage see?")
     assert "all 300 rows" in said.reading
     assert "a sample of 200" in said.reading
     dask = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(
@@ -141,7 +139,7 @@ def test_stage_1_learns_from_rows_that_the_sample_has_not(sim, large, monkeypatc
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(frame)
     sampled = model.result_.method_fit.content
     pieces = encoded(FramePieces(sim.table), model.result_.encoder, sim.table)
-    whole = fit_content_pieces(pieces, sampled.config, _seeds(), TINY.validation)
+    whole = fit_content_pieces(pieces, sampled.settings, _seeds())
     assert bytes_of(sampled) == bytes_of(whole)
 
 
@@ -152,7 +150,7 @@ def _seeds():
 def test_a_long_frame_in_memory_is_used_whole_in_every_stage(sim, large):
     model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(sim.table)
     assert model.result_.method_fit.rows == (0, 0)
-    assert not any("each stage" in one.question for one in model.findings_)
+    assert not any("each stage" in finding.question for finding in model.findings_)
 
 
 def test_what_stage_1_cannot_do_is_refused_before_anything_is_trained(sim, large, tmp_path, monkeypatch):
@@ -165,7 +163,7 @@ def test_what_stage_1_cannot_do_is_refused_before_anything_is_trained(sim, large
         (ProxyCalibrator(sim.roles, method="paper", interval="bootstrap"), SettingsError, "bootstrap"),
         (ProxyCalibrator(sim.roles, method="paper", effect="linear"), UnavailableError, "effect='linear'"),
         (ProxyCalibrator(sim.roles, method="paper", paper=replace(TINY, device="cuda:99")), SettingsError,
-         "'cuda:99' is not here"),
+         "'cuda:99' is not available"),
     ):  # fmt: skip
         with pytest.raises(kind, match=what):
             asked.fit_files(paths)

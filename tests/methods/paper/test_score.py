@@ -5,9 +5,9 @@ import pytest
 
 from proxycal.errors import StoreError, TrainingError
 from proxycal.methods.paper.score import BiasVaeFit, fit_bias_vae
-from proxycal.methods.paper.score_config import BiasVaeConfig
+from proxycal.methods.paper.settings import PaperSettings
 
-TINY = BiasVaeConfig(width=8, epochs=3, batch_size=32, min_steps=0, restarts=2)
+TINY = PaperSettings(width=8, epochs=3, batch_size=32, min_steps=0, restarts=2)
 
 
 def _biased(n: int, alpha: float, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -20,13 +20,13 @@ def _biased(n: int, alpha: float, seed: int = 0) -> tuple[np.ndarray, ...]:
     return y, z, E, A
 
 
-def _fit(n: int, alpha: float, config: BiasVaeConfig, seed: int = 0) -> BiasVaeFit:
+def _fit(n: int, alpha: float, settings: PaperSettings, seed: int = 0) -> BiasVaeFit:
     y, z, E, _ = _biased(n, alpha)
     held = n // 10
-    return fit_bias_vae(y, z, E, np.ones(n), [np.arange(held, n)], [np.arange(held)], config, seed)[0]
+    return fit_bias_vae(y, z, E, np.ones(n), [np.arange(held, n)], [np.arange(held)], settings, seed)[0]
 
 
-WORKING = BiasVaeConfig(width=64, min_steps=200, learning_rate=5e-3, variance_learning_rate=0.05)
+WORKING = PaperSettings(width=64, min_steps=200, learning_rate=5e-3, variance_learning_rate=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,10 @@ def test_models_fitted_together_equal_models_fitted_one_by_one() -> None:
     validation = [np.arange(60, 70), np.arange(12), np.arange(9), np.arange(97, 110)]
     own_z = np.stack([z, z + 1, 2 * z, z])
     w = np.random.default_rng(1).uniform(0.5, 2, 110)
-    config = replace(TINY, epochs=8, width=16)
-    together = fit_bias_vae(y, own_z, E, w, train, validation, config, seed=3)
+    settings = replace(TINY, epochs=8, width=16)
+    together = fit_bias_vae(y, own_z, E, w, train, validation, settings, seed=3)
     for f, fit in enumerate(together):
-        alone = fit_bias_vae(y, own_z[f], E, w, [train[f]], [validation[f]], config, seed=3)[0]
+        alone = fit_bias_vae(y, own_z[f], E, w, [train[f]], [validation[f]], settings, seed=3)[0]
         assert (fit.restart, fit.best_epoch) == (alone.restart, alone.best_epoch)
         np.testing.assert_allclose(fit.score(y, own_z[f], E), alone.score(y, own_z[f], E), atol=1e-6)
         np.testing.assert_allclose(
@@ -108,10 +108,10 @@ def test_company_of_the_same_size_changes_rounding_only() -> None:
     y, z, E, _ = _biased(150, 5.0)
     train = [np.arange(f, f + 101) for f in range(3)]
     validation = [np.arange(120, 150)] * 3
-    config = replace(TINY, epochs=10, width=16)
-    together = fit_bias_vae(y, z, E, np.ones(150), train, validation, config, seed=3)
+    settings = replace(TINY, epochs=10, width=16)
+    together = fit_bias_vae(y, z, E, np.ones(150), train, validation, settings, seed=3)
     for f, fit in enumerate(together):
-        alone = fit_bias_vae(y, z, E, np.ones(150), [train[f]], [validation[f]], config, seed=3)[0]
+        alone = fit_bias_vae(y, z, E, np.ones(150), [train[f]], [validation[f]], settings, seed=3)[0]
         # One batch and a loop may add in another order; single precision has seven digits.
         assert (fit.restart, fit.best_epoch) == (alone.restart, alone.best_epoch)
         for name, value in alone.state.items():
@@ -119,14 +119,14 @@ def test_company_of_the_same_size_changes_rounding_only() -> None:
 
 
 def test_the_start_with_the_best_validation_loss_is_kept() -> None:
-    one, four = _fit(80, 5.0, replace(TINY, restarts=1)), _fit(80, 5.0, replace(TINY, restarts=4))
-    assert one.restart == 0
+    single, four = _fit(80, 5.0, replace(TINY, restarts=1)), _fit(80, 5.0, replace(TINY, restarts=4))
+    assert single.restart == 0
     assert four.restart > 0
 
     def kept_loss(fit: BiasVaeFit) -> float:
         return float(fit.history["validation_loss"][fit.best_epoch - 1])
 
-    assert kept_loss(four) < kept_loss(one)
+    assert kept_loss(four) < kept_loss(single)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_start_with_the_best_validation_loss_is_kept() -> None:
 )
 def test_every_setting_changes_the_loss(change: dict[str, object]) -> None:
     base = _fit(80, 5.0, TINY).history["train_loss"]
-    changed = _fit(80, 5.0, BiasVaeConfig.from_dict(TINY.to_dict() | change)).history["train_loss"]
+    changed = _fit(80, 5.0, replace(TINY, **change)).history["train_loss"]
     assert not np.allclose(changed, base, rtol=1e-6)
 
 

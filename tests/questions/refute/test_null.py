@@ -14,7 +14,7 @@ from proxycal.settings import Settings
 from proxycal.testing.worlds import draw_world
 
 
-def test_draws_without_bias_have_the_shape_of_the_winner():
+def test_draws_without_bias_have_the_shape_of_the_best_model():
     world = draw_world("heteroscedastic", 800, 0.0, seed=2)
     model = ProxyCalibrator(world.roles).fit(world.table())
     null = fit_null(model.result_.training, model.result_.settings, claimed=False)

@@ -43,7 +43,7 @@ def test_every_proxy_is_dropped_once_and_parts_say_the_same(biased):
     np.testing.assert_allclose(dropped.table["alpha"], 3.0, atol=0.4)
     seeds = biased.refute("seed", repetitions=4)
     assert seeds.ok
-    # This few rows race whole, so a seed changes nothing; a part of the rows does.
+    # So few rows are compared whole, so a seed changes nothing; a part of the rows does.
     assert (seeds.table["alpha"].iloc[1:4] == biased.alpha_).all()
     assert seeds.table["alpha"].iloc[4] != biased.alpha_
 

@@ -26,7 +26,7 @@ async function send(file) {
     if (reply.ok) Shiny.setInputValue("uploaded", told.number, { priority: "event" });
     else complain(told.message);
   } catch {
-    complain("The file could not be sent: is the program that showed this page still running?");
+    complain("The file could not be sent: is proxycal still running?");
   } finally {
     by("drop").classList.remove("busy");
     input.value = ""; // the same file can be chosen again after it was changed
@@ -43,7 +43,7 @@ const messages = {
   complain,
   status: (text) => { by("status").textContent = text; },
   show: ({ step, shown }) => {
-    document.querySelectorAll(`[data-needs="${step}"]`).forEach((one) => { one.hidden = !shown; });
+    document.querySelectorAll(`[data-needs="${step}"]`).forEach((part) => { part.hidden = !shown; });
   },
   progress: ({ share, words, active }) => {
     const began = by("running").hidden && active;

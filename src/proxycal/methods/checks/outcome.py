@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Chance of a false alarm of each test here: with three of them, far under one in a hundred together.
-SURPRISING = 1e-3
-# Gap between the 95% of one group and the 5% of another, in sds within: normal groups so far apart share a
-# twentieth of their content. A single hump, however flat, shows 0.35 at most.
-GAP = 0.6
-# Share of who is in which group that the environment explains, from which on it tells them apart.
-TOLD = 0.5
-
 
 def normality(
     noise: Array,

@@ -14,11 +14,12 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
-from proxycal.methods.checks.outcome import GAP, SURPRISING, TOLD, content_gap
+from proxycal.methods.checks.outcome import content_gap
 from proxycal.methods.checks.wald import wald_p
-from proxycal.methods.crosschecks import WEAK_F, apart
+from proxycal.methods.crosschecks import apart
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
@@ -28,19 +29,6 @@ if TYPE_CHECKING:
     from proxycal.mixture.laws import Rows
     from proxycal.result import Verdict
 
-# Below this share of the outcome's remaining variance the proxies say nothing about its content.
-IRRELEVANT = 0.01
-# Share of biased rows inside the central 98% of the unbiased rows' content, below which nothing compares.
-OVERLAP = 0.5
-# Two estimators this many standard errors and this much apart cannot both be right.
-DISAGREE_SE, DISAGREE_PART = 4.0, 0.3
-# With more of the rows than this called biased, the few others are no yardstick: outliers look the same.
-NEARLY_ALL = 0.95
-# A shift below this many residual sds is told from noise by E alone.
-SEPARATED = 1.0
-# Below this p a proxy is moved by the environment other than through content. Laxer than the finding of
-# check(), which accuses a proxy: here a false alarm costs no more than "no bias found".
-MOVED = 0.01
 # Rows that are enough for what may hide a bias.
 CHECKED_ROWS = 20_000
 
@@ -82,11 +70,26 @@ class Evidence:
     features: str
     effect: str
     n: int
-    n_race: int
+    n_compared: int
     exact: Estimate
     moments: Estimate
     match: Estimate
     sampled: int = 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether a model with a bias leads: BIC already charges for its parameters."""
+        return self.gain > 0.0
+
+    @property
+    def hint(self) -> bool:
+        """Whether a bias that does not lead trails too narrowly to be ruled out."""
+        return not self.leads and self.gain > -THRESHOLDS.hint_part * self.cost
+
+    @property
+    def humps_apart(self) -> bool:
+        """Whether the best model without a bias has two humps as far apart as a plain bias."""
+        return self.two_humps and self.separation >= THRESHOLDS.apart
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
@@ -98,7 +101,7 @@ class Evidence:
 
 
 def collect(
-    found: ExactBias,
+    answer: ExactBias,
     data: Data,
     rows: Rows,
     p_biased: np.ndarray,
@@ -107,38 +110,38 @@ def collect(
 ) -> Evidence:
     """The evidence of one fit; estimates are exact, moments, match, ..."""
     exact = estimates[0]
-    frame = found.bias.frame
-    L = len(found.shift)
-    gamma = found.bias.params.gamma[0, 1:]
+    frame = answer.bias.frame
+    L = len(answer.shift)
+    gamma = answer.bias.params.gamma[0, 1:]
     # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
-    leads = found.gain > 0.0
-    y_cal = data.y - p_biased * (rows.D @ found.shift) if leads else data.y
-    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(found.null, data)
+    leads = answer.gain > 0.0
+    y_cal = data.y - p_biased * (rows.D @ answer.shift) if leads else data.y
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, data)
     return Evidence(
-        gain=found.gain,
+        gain=answer.gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
-        separation=abs(exact.alpha) / max(found.sigma, 1e-300),
-        share=found.share,
-        converged=found.converged,
-        decrement=found.decrement,
+        separation=abs(exact.alpha) / max(answer.sigma, 1e-300),
+        share=answer.share,
+        converged=answer.converged,
+        decrement=answer.decrement,
         # A column of the gate without information counts as one that was tested.
-        gate_p=wald_p(gamma, found.gate_cov[1:, 1:], df=len(gamma)),
-        relevance=_relevance(y_cal, data),
-        overlap=_overlap(rows.X @ found.bias.params.beta[0, 0], p_biased),
-        two_humps=_two_humps(found.null),
+        gate_p=wald_p(gamma, answer.gate_cov[1:, 1:], df=len(gamma)),
+        relevance=relevance_of(y_cal, data),
+        overlap=overlap_of(rows.X @ answer.bias.params.beta[0, 0], p_biased),
+        two_humps=is_two_humped(answer.null),
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
-        constancy_p=_constancy(found),
-        by_level_gain=found.by_level_gain,
+        constancy_p=constancy_of(answer),
+        by_level_gain=answer.by_level_gain,
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
-        shape=found.labels[0],
-        null_shape=found.labels[1],
+        shape=answer.labels[0],
+        null_shape=answer.labels[1],
         features=frame.features,
         effect=frame.effect,
         n=len(data.y),
-        n_race=found.n_race,
+        n_compared=answer.n_compared,
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
@@ -146,7 +149,7 @@ def collect(
 
 
 def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
-    """What could hide a bias: a proxy that carries it, E beside content, groups without common content.
+    """What could hide a bias: a proxy that contains it, E beside content, groups without common content.
 
     Validated rows show a bias whatever E does, so that with them the second is not asked.
     """
@@ -158,10 +161,10 @@ def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
     rows = null.frame.rows(replace(part, truth=None))
     content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
     gap, told = content_gap(content, part.E, part.weights)
-    return moved_p, direct, gap if told >= TOLD else 0.0
+    return moved_p, direct, gap if told >= THRESHOLDS.told else 0.0
 
 
-def _two_humps(null: Spec) -> bool:
+def is_two_humped(null: Spec) -> bool:
     """Whether the best model without a bias is a residual with two places, two of their sds apart."""
     if null.shape.shift:
         return True
@@ -169,23 +172,23 @@ def _two_humps(null: Spec) -> bool:
         return False
     omega = null.params.omega[0, :, 0]
     share = np.exp(omega - omega.max())
-    heavy = share / share.sum() > 0.15
+    heavy = share / share.sum() > THRESHOLDS.hump_share
     place, sd = null.params.beta[0, heavy, 0], np.exp(null.params.log_sigma[0, heavy])
-    return bool(len(place) > 1 and np.ptp(place) > 2.0 * sd.max())
+    return bool(len(place) > 1 and np.ptp(place) > THRESHOLDS.apart * sd.max())
 
 
-def _constancy(found: ExactBias) -> float:
+def constancy_of(answer: ExactBias) -> float:
     """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
-    L = len(found.shift)
+    L = len(answer.shift)
     if L < 2:
         return math.nan
-    if found.bias.frame.effect == "linear":
-        return wald_p(found.shift[1:], found.shift_cov[1:, 1:], df=L - 1)
+    if answer.bias.frame.effect == "linear":
+        return wald_p(answer.shift[1:], answer.shift_cov[1:, 1:], df=L - 1)
     contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return wald_p(contrast @ found.shift, contrast @ found.shift_cov @ contrast.T, df=L - 1)
+    return wald_p(contrast @ answer.shift, contrast @ answer.shift_cov @ contrast.T, df=L - 1)
 
 
-def _relevance(y: np.ndarray, data: Data) -> float:
+def relevance_of(y: np.ndarray, data: Data) -> float:
     """Partial R2 of the proxies given E."""
     root = np.sqrt(data.weights)
     E = np.column_stack([np.ones(len(y)), data.E])
@@ -199,33 +202,39 @@ def _relevance(y: np.ndarray, data: Data) -> float:
     rest = max(n - k - E.shape[1], 1.0)
     p_value = f_distribution.sf((alone - both) / k / max(both / rest, 1e-300), k, rest)
     # k columns explain k/n by chance: what they explain must be no accident, and is counted beyond it.
-    return max(0.0, 1.0 - (both / rest) / max(alone / (rest + k), 1e-300)) if p_value < 0.01 else 0.0
+    return (
+        max(0.0, 1.0 - (both / rest) / max(alone / (rest + k), 1e-300))
+        if p_value < THRESHOLDS.relevance_p
+        else 0.0
+    )
 
 
-def _overlap(content: np.ndarray, p_biased: np.ndarray) -> float:
+def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
+    """Share of the biased rows inside the bulk of the unbiased rows' content; NaN with one group only."""
     biased = p_biased > 0.5
     if not biased.any() or biased.all():
         return math.nan
-    low, high = np.quantile(content[~biased], [0.01, 0.99])
+    tail = THRESHOLDS.overlap_tail
+    low, high = np.quantile(content[~biased], [tail, 1.0 - tail])
     inside = (content[biased] >= low) & (content[biased] <= high)
     return float(inside.mean())
 
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
-    """Topics of the findings that make the answer untrustworthy, whatever the race says."""
+    """Topics of the findings that make the answer untrustworthy, whatever the model comparison says."""
     out = []
     if not evidence.converged:
         out.append("convergence")
-    if evidence.relevance < IRRELEVANT:
+    if evidence.relevance < THRESHOLDS.relevance:
         out.append("relevance")
-    if evidence.overlap < OVERLAP:
+    if evidence.overlap < THRESHOLDS.overlap:
         out.append("overlap")
-    weak = not evidence.first_stage_f >= WEAK_F
-    if evidence.separation < SEPARATED and weak:
+    weak = not evidence.first_stage_f >= THRESHOLDS.weak_f
+    if evidence.separation < THRESHOLDS.separation and weak:
         out.append("separation")
     if _disagree(evidence):
         out.append("agreement")
-    if evidence.share > NEARLY_ALL:
+    if evidence.share > THRESHOLDS.nearly_all:
         out.append("share")
     if evidence.exact.alpha <= 0.0:
         out.append("direction")
@@ -241,11 +250,11 @@ def _disagree(evidence: Evidence) -> bool:
     if evidence.effect != "constant":
         return False
     voices = [evidence.match]
-    if evidence.first_stage_f >= WEAK_F and evidence.two_valued_p > 0.05:
+    if evidence.first_stage_f >= THRESHOLDS.weak_f and evidence.two_valued_p > THRESHOLDS.moments_heard_p:
         voices.append(evidence.moments)
     far = [
-        apart(evidence.exact, other) > DISAGREE_SE
-        and abs(evidence.exact.alpha - other.alpha) > DISAGREE_PART * abs(evidence.exact.alpha)
+        apart(evidence.exact, other) > THRESHOLDS.disagree_se
+        and abs(evidence.exact.alpha - other.alpha) > THRESHOLDS.disagree_part * abs(evidence.exact.alpha)
         for other in voices
     ]
     return any(far)
@@ -253,11 +262,11 @@ def _disagree(evidence: Evidence) -> bool:
 
 def hides_bias(evidence: Evidence) -> str:
     """Why these rows could not show a bias: "exclusion", "gap", "direct", or nothing that is known."""
-    if evidence.moved_p < MOVED:
+    if evidence.moved_p < THRESHOLDS.moved_p:
         return "exclusion"
-    if evidence.gap >= GAP:
+    if evidence.gap >= THRESHOLDS.gap:
         return "gap"
-    return "direct" if evidence.direct_p < SURPRISING else ""
+    return "direct" if evidence.direct_p < THRESHOLDS.outcome_p else ""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -265,9 +274,7 @@ def verdict(evidence: Evidence) -> Verdict:
     doubt = reasons_for_doubt(evidence)
     if math.isnan(evidence.gain):
         return "not identified"
-    if evidence.gain > 0.0:
+    if evidence.leads:
         return "not identified" if doubt else "bias found"
-    hint = evidence.gain > -0.25 * evidence.cost
-    humps = evidence.two_humps and evidence.separation >= 2.0
     blind = "relevance" in doubt or "convergence" in doubt or hides_bias(evidence) != ""
-    return "not identified" if hint or humps or blind else "no bias found"
+    return "not identified" if evidence.hint or evidence.humps_apart or blind else "no bias found"

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import (
-    IRRELEVANT,
-    NEARLY_ALL,
-    OVERLAP,
     hides_bias,
     reasons_for_doubt,
     verdict,
 )
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -31,98 +29,109 @@ ABOUT_A_BIAS = (
     "agreement with matching",
     "first-stage",
 )
+NOTHING = "Nothing to do."
 
 
 def findings(evidence: Evidence) -> tuple[Finding, ...]:
     """The reasons for the verdict first, then the cross-checks and what was chosen on the way."""
     doubt = reasons_for_doubt(evidence)
-    made = (
-        _race(evidence),
+    all_of_them = (
+        _comparison(evidence),
         _separation(evidence, "separation" in doubt),
         _gate(evidence),
-        _relevant(evidence),
-        _overlaps(evidence),
+        _relevance(evidence),
+        _overlap(evidence),
         _share(evidence),
         *_direction(evidence),
         agreement(evidence.exact, evidence.moments, "agreement with moments"),
         agreement(evidence.exact, evidence.match, "agreement with matching"),
         first_stage(evidence.first_stage_f),
         _convergence(evidence),
-        _varies(evidence),
+        _constancy(evidence),
         _content(evidence),
     )
-    return tuple(unclaimed(one) for one in made) if verdict(evidence) == "no bias found" else made
+    if verdict(evidence) != "no bias found":
+        return all_of_them
+    return tuple(unclaimed(finding) for finding in all_of_them)
 
 
-def unclaimed(one: Finding) -> Finding:
+def unclaimed(finding: Finding) -> Finding:
     """The finding where no bias is claimed: what is wrong with one that nobody claims asks for nothing."""
-    if one.ok or one.topic not in ABOUT_A_BIAS:
-        return one
-    return replace(one, reading="It says nothing here: no bias is claimed.", remedy="Nothing to do.", ok=True)
+    if finding.ok or finding.topic not in ABOUT_A_BIAS:
+        return finding
+    return replace(finding, reading="Not applicable: no bias is claimed.", remedy=NOTHING, ok=True)
 
 
-def _race(e: Evidence) -> Finding:
-    if e.gain > 0.0:
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def _comparison(e: Evidence) -> Finding:
+    gain = f"BIC gain {e.gain:.1f}"
+    without = f"A model without a bias explains the outcome as well ({gain})"
+    if math.isnan(e.gain):
+        reading = "Models with and without a bias could not be compared, so nothing is said of a bias."
+        remedy = "Drop collinear or nearly constant columns, and refit."
+    elif e.leads:
         reading = (
-            "A shift that the environment drives explains the outcome better than any model without a bias."
+            "A reporting bias that the environment drives explains the outcome better than any model without "
+            f"a bias ({gain})."
         )
-        remedy = "Nothing to do."
-    elif e.two_humps and e.separation >= 2.0:
+        remedy = NOTHING
+    elif e.humps_apart:
         reading = (
-            "What content leaves of the outcome has two humps, but the environment does not say who is on "
-            "which: that may be a bias or just the shape of the outcome."
+            "What content leaves of the outcome has two humps, but the environment does not predict which "
+            f"rows are on which ({gain}): that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
-    elif e.gain > -0.25 * e.cost:
-        reading = "There is a hint of a shift, not enough to call it one."
+    elif e.hint:
+        reading = f"There is a hint of a bias, not enough to claim one ({gain})."
         remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
     elif hides_bias(e) == "exclusion":
         reading = (
-            "Models without a bias explain the outcome as well, but the environment moves a proxy other than "
-            f"through content (p = {e.moved_p:.2g}): a proxy that carries the bias would hide it."
+            f"{without}, but the environment moves a proxy other than through content ({_p(e.moved_p)}): a "
+            "proxy that contains the bias would hide it."
         )
         remedy = "`proxycal check` names the suspicious proxy; leave it out and fit again."
     elif hides_bias(e) == "gap":
         reading = (
-            "Models without a bias explain the outcome as well, but content falls into two groups that the "
-            f"environment tells apart ({e.gap:.1f} sds): a bias of one of them would look like its content."
+            f"{without}, but content falls into two groups that the environment tells apart ({e.gap:.1f} "
+            "sds): a bias of one of them would look like its content."
         )
         remedy = "Fit each group alone, or add rows with content in between."
     elif hides_bias(e) == "direct":
         reading = (
-            "Models without a bias explain the outcome as well, but the environment moves it beyond content "
-            f"(p = {e.direct_p:.2g}): by an effect of its own, or by a bias that these rows cannot show."
+            f"{without}, but the environment moves it beyond content ({_p(e.direct_p)}): by an effect of its "
+            "own, or by a bias that these rows cannot show."
         )
         remedy = "Validate some rows (role truth), or find proxies that see more of the content."
     else:
-        reading = "Models without a bias explain the outcome as well."
+        reading = f"{without}."
         remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
     return Finding(
         question="Does a reporting bias explain the outcome better than anything else?",
-        statistic=f"BIC gain {e.gain:.1f} ({e.shape}, with bias, against {e.null_shape}, without)",
+        statistic=f"{gain} ({e.shape}, with bias, against {e.null_shape}, without)",
         reading=reading,
         remedy=remedy,
-        ok=e.gain > 0.0 or verdict(e) == "no bias found",
-        topic="race",
+        ok=e.leads or verdict(e) == "no bias found",
+        topic="comparison",
         value=e.gain,
     )
 
 
 def _separation(e: Evidence, doubtful: bool) -> Finding:
-    apart_enough = e.separation >= 2.0
+    apart_enough = e.separation >= THRESHOLDS.apart
+    size = f"alpha is {e.separation:.2f} residual standard deviations"
     return Finding(
         question="Is the bias large beside the noise?",
-        statistic=f"alpha is {e.separation:.2f} residual standard deviations",
+        statistic=size,
         reading=(
-            "Biased and unbiased rows stand apart."
+            f"Biased and unbiased rows are well separated: {size}."
             if apart_enough
-            else "Biased and unbiased rows overlap: their average is known better than who is who."
+            else f"Biased and unbiased rows overlap ({size}): the size of the bias is known better than who "
+            "is biased."
         ),
-        remedy=(
-            "Nothing to do."
-            if apart_enough
-            else "Proxies that explain more of the outcome would separate them."
-        ),
+        remedy=NOTHING if apart_enough else "Proxies that explain more of the outcome would separate them.",
         ok=not doubtful,
         topic="separation",
         value=e.separation,
@@ -130,49 +139,56 @@ def _separation(e: Evidence, doubtful: bool) -> Finding:
 
 
 def _gate(e: Evidence) -> Finding:
-    ok = e.gate_p < 0.01
+    ok = e.gate_p < THRESHOLDS.gate_p
     return Finding(
         question="Does the environment drive who is biased?",
-        statistic=f"Wald test of the gate, p = {e.gate_p:.2g}",
-        reading="It does."
-        if ok
-        else "It hardly does: who is biased rests on the shape of the outcome alone.",
-        remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",
+        statistic=f"Wald test of the environment in who is biased, p = {e.gate_p:.2g}",
+        reading=(
+            f"The environment predicts who is biased ({_p(e.gate_p)})."
+            if ok
+            else f"The environment hardly predicts who is biased ({_p(e.gate_p)}): that rests on the shape "
+            "of the outcome alone."
+        ),
+        remedy=NOTHING if ok else "Add environment columns that drive who misreports.",
         ok=ok,
         topic="gate",
         value=e.gate_p,
     )
 
 
-def _relevant(e: Evidence) -> Finding:
-    ok = e.relevance >= IRRELEVANT
+def _relevance(e: Evidence) -> Finding:
+    ok = e.relevance >= THRESHOLDS.relevance
+    explained = f"{e.relevance:.1%} of what the environment leaves of the outcome"
     return Finding(
         question="Do the proxies see the outcome?",
-        statistic=f"they explain {e.relevance:.1%} of what the environment leaves of it",
-        reading="They do." if ok else "They do not: content and bias cannot be told apart.",
-        remedy="Nothing to do." if ok else "Use proxies that measure the same reality as the outcome.",
+        statistic=f"they explain {explained}",
+        reading=(
+            f"The proxies explain {explained}."
+            if ok
+            else f"The proxies explain only {explained}: content and bias cannot be told apart."
+        ),
+        remedy=NOTHING if ok else "Use proxies that measure the same reality as the outcome.",
         ok=ok,
         topic="relevance",
         value=e.relevance,
     )
 
 
-def _overlaps(e: Evidence) -> Finding:
+def _overlap(e: Evidence) -> Finding:
     known = math.isfinite(e.overlap)
-    ok = not known or e.overlap >= OVERLAP
+    ok = not known or e.overlap >= THRESHOLDS.overlap
+    inside = f"{e.overlap:.0%} of the biased rows have content within that of the unbiased rows"
+    if not known:
+        reading = "Not applicable: all rows are biased, or none, so there are no two groups to compare."
+    elif ok:
+        reading = f"Biased and unbiased rows overlap in content: {inside}."
+    else:
+        reading = f"Only {inside}: what the others would have reported is extrapolated."
     return Finding(
         question="Are there unbiased rows like the biased ones?",
-        statistic=f"{e.overlap:.0%} of the biased lie among the unbiased in content"
-        if known
-        else "one group only",
-        reading=(
-            "The two groups overlap in content."
-            if ok
-            else "They hardly overlap: what the biased would have reported is extrapolated."
-        ),
-        remedy="Nothing to do."
-        if ok
-        else "Restrict the table to contents where both kinds of reporter occur.",
+        statistic=inside if known else "one group only",
+        reading=reading,
+        remedy=NOTHING if ok else "Restrict the table to contents where both kinds of reporter occur.",
         ok=ok,
         topic="overlap",
         value=e.overlap if known else None,
@@ -180,16 +196,17 @@ def _overlaps(e: Evidence) -> Finding:
 
 
 def _share(e: Evidence) -> Finding:
-    ok = e.share <= NEARLY_ALL
+    ok = e.share <= THRESHOLDS.nearly_all
     return Finding(
         question="Are enough rows unbiased to compare with?",
         statistic=f"{e.share:.0%} of the rows are biased",
-        reading="They are."
-        if ok
-        else "Nearly all rows are called biased: the few others may as well be outliers of honest reports.",
-        remedy="Nothing to do."
-        if ok
-        else "Validate some rows (role truth), or look at the other rows by eye.",
+        reading=(
+            f"Enough rows are unbiased to compare with: {1.0 - e.share:.0%} of them."
+            if ok
+            else f"Nearly all rows are called biased ({e.share:.0%}): the few others may as well be "
+            "outliers of honest reports."
+        ),
+        remedy=NOTHING if ok else "Validate some rows (role truth), or look at the other rows by eye.",
         ok=ok,
         topic="share",
         value=e.share,
@@ -200,11 +217,15 @@ def _direction(e: Evidence) -> list[Finding]:
     """Said only where a size that varies runs, on the whole, against the stated direction."""
     if not e.exact.alpha <= 0.0:
         return []
+    interval = f"{e.exact.low:.4g} to {e.exact.high:.4g}"
     return [
         Finding(
             question="Does the bias run in the stated direction?",
-            statistic=f"mean over the biased: {e.exact.low:.4g} to {e.exact.high:.4g}",
-            reading="It does not: on the whole the biased report to the other side.",
+            statistic=f"mean over the biased: {interval}",
+            reading=(
+                "On the whole the biased rows deviate against the stated direction (mean over the biased "
+                f"{interval})."
+            ),
             remedy="Look at the sizes by level in summary(), and fit with the other direction.",
             ok=False,
             topic="direction",
@@ -214,32 +235,36 @@ def _direction(e: Evidence) -> list[Finding]:
 
 
 def _convergence(e: Evidence) -> Finding:
+    left = f"log likelihood left to gain: {e.decrement:.1g}"
+    if not e.converged:
+        reading = f"The fit did not converge ({left}): the numbers are those of an unfinished fit."
+    elif e.decrement < THRESHOLDS.decrement:
+        reading = f"The fit converged: less than {THRESHOLDS.decrement:g} of log likelihood is left to gain."
+    else:
+        reading = "The best model without a bias converged; the best with one was too far behind to go on."
     return Finding(
         question="Did the fit converge?",
-        statistic=f"log likelihood left to gain: {e.decrement:.1g}",
-        reading="Both sides of the race did."
-        if e.converged
-        else "It did not: the numbers are those of an unfinished fit.",
-        remedy="Nothing to do." if e.converged else "Drop collinear or nearly constant columns, and refit.",
+        statistic=left,
+        reading=reading,
+        remedy=NOTHING if e.converged else "Drop collinear or nearly constant columns, and refit.",
         ok=e.converged,
         topic="convergence",
         value=e.decrement,
     )
 
 
-def _varies(e: Evidence) -> Finding:
+def _constancy(e: Evidence) -> Finding:
     if e.effect != "constant":
-        differs = e.constancy_p < 0.05
-        reading = f"The size of the bias {'differs' if differs else 'may well be the same'} ({e.effect})."
+        differs = e.constancy_p < THRESHOLDS.constancy_p
+        size = "differs" if differs else "may well be the same for all rows"
+        reading = f"The size of the bias {size} (effect '{e.effect}', {_p(e.constancy_p)})."
         statistic = f"Wald test of one size for all, p = {e.constancy_p:.2g}"
     elif math.isfinite(e.by_level_gain):
-        reading = "One size serves all levels of the categorical environment columns."
         statistic = f"BIC gain of a size by level: {e.by_level_gain:.1f}"
+        reading = f"One size of bias serves all levels of the categorical environment columns ({statistic})."
     else:
-        reading, statistic = (
-            "One size was asked for, and no categorical column suggests another.",
-            "not tested",
-        )
+        statistic = "not tested"
+        reading = "Not tested: no categorical environment column has few enough levels for a size of each."
     return Finding(
         question="Is the bias of one size?",
         statistic=statistic,
@@ -254,16 +279,16 @@ def _varies(e: Evidence) -> Finding:
 def _content(e: Evidence) -> Finding:
     where = (
         "all rows"
-        if e.n_race >= e.n
-        else f"a sample of {e.n_race} of {e.n} rows, the final fit on all of them"
+        if e.n_compared >= e.n
+        else f"a sample of {e.n_compared} of {e.n} rows, the final fit on all of them"
     )
     if e.sampled:
         where += f"; matching, moments and checks saw a sample of {e.sampled}"
     return Finding(
         question="How did content enter?",
         statistic=f"features: {e.features}; shape of the outcome: {e.shape}",
-        reading=f"Features and shape were chosen by BIC on {where}.",
-        remedy="Nothing to do.",
+        reading=f"Features ({e.features}) and shape ({e.shape}) were chosen by BIC on {where}.",
+        remedy=NOTHING,
         ok=True,
         topic="content",
     )

@@ -36,11 +36,11 @@ BOOTSTRAP_DRAWS = 200
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
     """Compare the models, then put matching and moments beside the answer."""
-    return answered(find(arrays, settings), arrays, settings)
+    return finish(compare_models(arrays, settings), arrays, settings)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Comparison:
     """The model comparison of some rows: its sign, the rows as it saw them, and its answer."""
 
     sign: float
@@ -48,18 +48,18 @@ class Found:
     bias: ExactBias
 
 
-def find(arrays: Arrays, settings: Settings, total: float | None = None) -> Found:
+def compare_models(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
     """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
     _check_effect(settings.effect, arrays)
     data = data_of(arrays, settings.sign)
     bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
-    return Found(settings.sign, data, bias)
+    return Comparison(settings.sign, data, bias)
 
 
-def answered(
-    comparison: Found, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+def finish(
+    comparison: Comparison, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
@@ -99,7 +99,7 @@ def answered(
     )
 
 
-def _bootstrapped(found: ExactBias, data: Data, settings: Settings) -> ExactBias:
+def _bootstrapped(answer: ExactBias, data: Data, settings: Settings) -> ExactBias:
     """The same answer with the covariance of reweighted refits in place of the sandwich."""
     order = canonical_order(data)
     weights = np.empty((BOOTSTRAP_DRAWS, len(order)))
@@ -107,7 +107,7 @@ def _bootstrapped(found: ExactBias, data: Data, settings: Settings) -> ExactBias
     weights[:, order] = bootstrap_weights(
         data.weights[order], cluster, BOOTSTRAP_DRAWS, settings.random_state
     )
-    return replace(found, shift_cov=bootstrap_covariance(refit_shifts(found, data, weights)))
+    return replace(answer, shift_cov=bootstrap_covariance(refit_shifts(answer, data, weights)))
 
 
 def _check_effect(effect: str, arrays: Arrays) -> None:
@@ -120,34 +120,36 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
         )
 
 
-def exact_estimate(found: ExactBias, level: float) -> Estimate:
+def exact_estimate(answer: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased.
 
     alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
     """
-    at = found.where_biased
-    note = "" if found.bias.frame.effect == "constant" else f"mean over the biased; {found.bias.frame.effect}"
-    mean, se = float(at @ found.shift), float(np.sqrt(max(float(at @ found.shift_cov @ at), 0.0)))
-    made = _normal("exact", mean, se, level, note)
-    return made if mean >= 0.0 else replace(made, alpha=0.0, high=max(made.high, 0.0))
+    at = answer.where_biased
+    note = (
+        "" if answer.bias.frame.effect == "constant" else f"mean over the biased; {answer.bias.frame.effect}"
+    )
+    mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
+    estimate = _normal("exact", mean, se, level, note)
+    return estimate if mean >= 0.0 else replace(estimate, alpha=0.0, high=max(estimate.high, 0.0))
 
 
-def _level_estimates(found: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
+def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
     """The size at each level, or how it changes with each environment column."""
-    frame = found.bias.frame
+    frame = answer.bias.frame
     if frame.effect == "constant":
         return []
     if frame.effect == "linear":
         # From the gate's orthonormal columns back to one slope per encoded environment column.
         names = [f"exact, slope of {name}" for name in arrays.environment_names]
         size, cov = (
-            frame.gate.rotate @ found.shift[1:],
-            frame.gate.rotate @ found.shift_cov[1:, 1:] @ frame.gate.rotate.T,
+            frame.gate.rotate @ answer.shift[1:],
+            frame.gate.rotate @ answer.shift_cov[1:, 1:] @ frame.gate.rotate.T,
         )
     else:
         column = frame.effect.removeprefix("by:")
         names = [f"exact, {column}={name}" for name in arrays.level_names[column]]
-        size, cov = found.shift, found.shift_cov
+        size, cov = answer.shift, answer.shift_cov
     errors = np.sqrt(np.maximum(np.diag(cov), 0.0))
     triples = zip(names, size, errors, strict=True)
     return [_normal(name, float(a), float(se), level) for name, a, se in triples]

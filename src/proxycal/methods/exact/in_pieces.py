@@ -8,9 +8,9 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from proxycal.methods.exact.fit import answered, data_of, find
+from proxycal.methods.exact.fit import compare_models, data_of, finish
 from proxycal.mixture.designs import pieces as row_blocks
-from proxycal.mixture.full_data import fit_everything
+from proxycal.mixture.full_data import fit_full_data
 from proxycal.mixture.sums import Elsewhere
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
     sample = table.sample
-    comparison = find(sample, settings, table.weight)
+    comparison = compare_models(sample, settings, table.weight)
     seen = float(sample.weights.sum())
     chunks = partial(_Chunks, table, comparison.sign)
-    full = fit_everything(comparison.bias, chunks, table.weight, comparison.data)
+    full = fit_full_data(comparison.bias, chunks, table.weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(table.weight) / math.log(seen)
-    return answered(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
+    return finish(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
 
 
 @dataclass(frozen=True, slots=True)

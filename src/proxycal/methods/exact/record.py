@@ -180,8 +180,8 @@ class ExactFit:
 
 
 def _params_from(named: dict[str, np.ndarray]) -> Params:
-    found: dict[str, Any] = {name: named.get(name) for name in _PARAMS}
-    return Params(**found)
+    values: dict[str, Any] = {name: named.get(name) for name in _PARAMS}
+    return Params(**values)
 
 
 def _gate_term(values: dict[str, Any]) -> GateTerm:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.methods.gradual.basis import Kind
+    from proxycal.methods.gradual.basis import Basis, Kind
     from proxycal.result import Verdict
 
     Array = NDArray[np.float64]
@@ -77,35 +77,17 @@ def answer_gradual(
 ) -> GradualAnswer:
     """Estimate a bias that grades with E, assuming that E acts on the true outcome only through content.
 
-    Parameters
-    ----------
-    outcome : (n,) array
-        Reported values, turned so that the bias is upward.
-    proxies : (n, K) array
-        Measures of content that the reporter does not touch.
-    columns : mapping of environment column to (n,) array
-        Categories as integer codes.
-    kinds : mapping of environment column to "linear", "spline" or "category"
-        What b may look like along the column.
-    proxy_names : names, optional
-        What findings call the proxies (default: their numbers).
-    weights : (n,) array, optional
-        Sampling weights of any unit.
-    cluster : (n,) array, optional
-        Integer codes of rows that belong together.
-    trusted : (n,) array, optional
-        True where the report is known to be free of the bias.
-    truth : (n,) array, optional
-        The true value where it was validated, else missing.
-    interactions : pairs of environment columns
-        Whose effects may depend on each other.
-    shrunk_columns : names, optional
-        Categories to shrink (default: those with many levels).
-    level : float
-        Of the intervals.
+    outcome : (n,) reports, turned so that the bias is upward
+    proxies : (n, K) measures of content that the reporter does not touch
+    columns, kinds : for each environment column its values (n,), categories as codes, and the form of b
+    proxy_names : what findings call the proxies (default: their numbers)
+    weights : (n,) sampling weights of any unit; cluster : (n,) codes of rows that belong together
+    trusted : (n,) True where the report is known to be free of the bias
+    truth : (n,) the true value where it was validated, else NaN
+    interactions : pairs of environment columns whose effects may depend on each other
+    shrunk_columns : categories to shrink (default: those with many levels)
+    level : of the intervals
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> e = rng.normal(size=2000)
     >>> content = 0.5 * e + rng.normal(size=2000)
@@ -114,15 +96,11 @@ def answer_gradual(
     >>> answer = answer_gradual(reported, proxies, {"e": e}, {"e": "linear"})
     >>> answer.verdict, answer.estimate.dimension, answer.anchor.kind
     ('bias found', 1, 'the least biased tenth')
-
     """
     if proxies.shape[1] < 2:
         return _refused(too_few_proxies(proxies.shape[1]), level)
-    units = len(outcome) if cluster is None else len(np.unique(cluster))
-    basis = fit_basis(columns, kinds, interactions, weights, units)
-    rows = basis.transform(columns)
-    repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
-    basis, rows = basis.without(repeated), rows[:, ~repeated]
+    fitted = fit_basis(columns, kinds, interactions, weights, _count_units(outcome, cluster))
+    basis, rows = _independent(fitted, columns, proxies, outcome, weights)
     reduced = reduce(row_moments(rows, proxies, outcome, weights))
     scores = score_sums(reduced, rows, proxies, outcome, weights, cluster)
     estimate = estimate_bias(basis, reduced, scores, shrunk_columns, proxy_names)
@@ -146,6 +124,19 @@ def answer_gradual(
         findings=tuple(findings),
         level=level,
     )
+
+
+def _count_units(outcome: Array, cluster: NDArray[np.int64] | None) -> int:
+    return len(outcome) if cluster is None else len(np.unique(cluster))
+
+
+def _independent(
+    basis: Basis, columns: Mapping[str, Array], proxies: Array, outcome: Array, weights: Array | None
+) -> tuple[Basis, Array]:
+    """The basis without columns that repeat others, and its (n, q) values."""
+    rows = basis.transform(columns)
+    repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
+    return basis.without(repeated), rows[:, ~repeated]
 
 
 def mean_size(

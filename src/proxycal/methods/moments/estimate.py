@@ -20,12 +20,11 @@ from scipy.special import ndtri
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.checks.wald import meat, wald_p
 from proxycal.methods.moments.instrument import environment_basis, leave_out, standardised
-from proxycal.methods.moments.proxies import WEAK_F, remove_content
+from proxycal.methods.moments.proxies import remove_content
+from proxycal.mixture.thresholds import THRESHOLDS
 
 # Rows, or clusters, that must be left after one for each column of E.
 LEAST_SPARE = 10
-# Below this p-value a two-valued bias is said to be contradicted.
-CONTRADICTED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +162,11 @@ def _found(sample: _Sample, f: float, usable: bool) -> _Found:
             f"{units:.0f} {'rows' if sample.groups is None else 'clusters'} are too few for "
             f"{sample.Q.shape[1]} environment columns: at least {LEAST_SPARE} more than columns are needed."
         )
-    if f < WEAK_F:
+    if f < THRESHOLDS.weak_f:
         return _nothing(
             f"The environment hardly moves the outcome beyond its content (first-stage F {f:.1f}, wanted "
-            f"{WEAK_F:.0f}), so moments cannot tell the size of a bias. Environment columns that drive "
-            "reporting would help."
+            f"{THRESHOLDS.weak_f:.0f}), so moments cannot tell the size of a bias. Environment columns that "
+            "drive reporting would help."
         )
     size = _size(sample)
     if not size.alpha2 > 0:
@@ -181,7 +180,7 @@ def _found(sample: _Sample, f: float, usable: bool) -> _Found:
     share = float(np.clip((alpha - size.s2) / (2 * alpha), 0.0, 1.0))
     p_value = _two_valued_p(sample, size)
     note = ""
-    if p_value < CONTRADICTED:
+    if p_value < THRESHOLDS.moments_contradicted_p:
         note = (
             f"One size of bias does not explain how the environment moves the outcome (p = {p_value:.1g}): "
             "the environment may act on the outcome or on its noise directly, or the size may differ between "

@@ -19,10 +19,11 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
-from proxycal.methods.crosschecks import WEAK_F, agreement, first_stage
+from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Details, Effects, Estimate, Finding, number
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 # The gate is linear in E here, so it is kept away from certainty.
 SURE = 0.98
-CONTRADICTED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +69,20 @@ class MomentsMethod:
     @property
     def verdict(self) -> Verdict:
         """Found where E is a strong instrument, two values suffice and the interval excludes 0."""
-        strong = self.first_stage_f >= WEAK_F and self.two_valued_p > CONTRADICTED
+        strong = (
+            self.first_stage_f >= THRESHOLDS.weak_f and self.two_valued_p > THRESHOLDS.moments_contradicted_p
+        )
         return "bias found" if strong and self.moments.excludes_zero else "not identified"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict."""
         known = math.isfinite(self.two_valued_p)
-        ok = known and self.two_valued_p > CONTRADICTED
+        ok = known and self.two_valued_p > THRESHOLDS.moments_contradicted_p
         two_valued = Finding(
             question="Does a bias of one size explain how the environment moves the outcome?",
             statistic=f"p = {self.two_valued_p:.2g}" if known else "no answer",
-            reading=(
-                "Three moments agree with a bias that is there or not."
-                if ok
-                else f"They do not, or say nothing. {self.moments.note}".strip()
-            ),
+            reading=self._two_valued_reading(ok),
             remedy="Nothing to do."
             if ok
             else "Use method='exact', which does not need the moments to agree.",
@@ -96,6 +94,18 @@ class MomentsMethod:
             first_stage(self.first_stage_f),
             two_valued,
             agreement(self.moments, self.match, "agreement with matching"),
+        )
+
+    def _two_valued_reading(self, ok: bool) -> str:
+        """The test of a two-valued bias in words; the note of the estimate explains a contradiction."""
+        p, note = self.two_valued_p, self.moments.note
+        if ok:
+            return f"A bias of one size explains how the environment moves the outcome (p = {p:.2g})."
+        if not math.isfinite(p):
+            return f"The moments give no size of the bias. {note}".strip()
+        return (
+            note
+            or f"A bias of one size does not explain how the environment moves the outcome (p = {p:.2g})."
         )
 
     @property
@@ -118,8 +128,8 @@ class MomentsMethod:
                 "nobody, or everybody, is biased here, so there are no local effects; read findings_"
             )
         y, content, p_biased = self._posterior(arrays)
-        made = match_new(self.controls, y, content, p_biased > 0.5)
-        return Effects(self.sign * made.tau, made.n_matched, made.neighbours, made.distances)
+        matches = match_new(self.controls, y, content, p_biased > 0.5)
+        return Effects(self.sign * matches.tau, matches.n_matched, matches.neighbours, matches.distances)
 
     def _posterior(self, arrays: Arrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         y, content = self.sign * outcome_of(arrays), arrays.P @ self.b
@@ -180,32 +190,32 @@ def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
     """Moments first, then who is biased, then matching beside them."""
     sign = settings.sign
     y, w = sign * outcome_of(arrays), arrays.weights
-    found = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, settings.level)
-    alpha = found.alpha if math.isfinite(found.alpha) else 0.0
-    content = arrays.P @ found.b
-    centre = float(np.average(y - content, weights=w)) - alpha * (found.share if alpha else 0.0)
+    moments = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, settings.level)
+    alpha = moments.alpha if math.isfinite(moments.alpha) else 0.0
+    content = arrays.P @ moments.b
+    centre = float(np.average(y - content, weights=w)) - alpha * (moments.share if alpha else 0.0)
     design, root = np.column_stack([np.ones(arrays.n), arrays.E]), np.sqrt(w)
     u = y - content - centre
     gate = np.linalg.lstsq(design * root[:, None], u * root, rcond=None)[0]
-    p = p_biased(u, design @ gate, found.alpha, found.sigma)
+    p = p_biased(u, design @ gate, moments.alpha, moments.sigma)
     controls, match = match_likely(y, content[:, None], p, w, arrays.cluster, settings.level)
     return MomentsMethod(
         sign=sign,
         level=settings.level,
-        b=found.b,
+        b=moments.b,
         gate=gate,
         centre=centre,
-        sigma=found.sigma,
+        sigma=moments.sigma,
         share_biased=float(np.average(p, weights=w)),
-        first_stage_f=found.first_stage_f_robust,
-        two_valued_p=found.two_valued_p,
+        first_stage_f=moments.first_stage_f_robust,
+        two_valued_p=moments.two_valued_p,
         controls=controls,
-        moments=_estimate(found),
+        moments=_estimate(moments),
         match=match,
     )
 
 
-def _estimate(found: MomentsFit) -> Estimate:
-    if not math.isfinite(found.alpha):
-        return Estimate.missing("moments", found.note)
-    return Estimate("moments", found.alpha, found.se, found.low, found.high, found.note)
+def _estimate(moments: MomentsFit) -> Estimate:
+    if not math.isfinite(moments.alpha):
+        return Estimate.missing("moments", moments.note)
+    return Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from proxycal.methods.moments.instrument import Basis, partial_out
-
-# Staiger and Stock's rule of thumb: below it, instrumental estimates and their errors mislead.
-WEAK_F = 10.0
+from proxycal.mixture.thresholds import THRESHOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,12 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
 
     # Every y - b_k P_k is free of content where c_k is not zero, so any mean of them is; the mean of least
     # variance is the sharpest. A proxy that the others cannot see (weak F) may have c_k = 0 and is left out.
-    strong = np.flatnonzero(f >= WEAK_F)
+    strong = np.flatnonzero(f >= THRESHOLDS.weak_f)
     if strong.size == 0:
         note = (
             f"The proxies hardly agree with each other (first-stage F {f.max():.1f} at best, wanted "
-            f"{WEAK_F:.0f}), so they see no common content that could be taken out. Proxies that measure the "
-            "same thing would help."
+            f"{THRESHOLDS.weak_f:.0f}), so they see no common content that could be taken out. Proxies that "
+            "measure the same thing would help."
         )
         return Content(np.zeros(p), np.zeros((n, p)), f, False, note)
     # That variance is v'Sv plus what all means share, with S from the proxies alone: y, and with it the

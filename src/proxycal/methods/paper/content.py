@@ -1,22 +1,29 @@
-"""Fit the content VAE and freeze it: (P, E) -> z_hat."""
+"""Stage 1, the content VAE: fitted to proxies and environment, then frozen. (P, E) -> z_hat."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from proxycal.methods.packing import pack, unpack
-from proxycal.methods.paper.content_vae import ContentVae
 from proxycal.methods.paper.networks.batches import (
     ROWS_AT_ONCE,
     as_positions,
     groups_of_equal_steps,
     model_axis,
 )
-from proxycal.methods.paper.networks.nets import PRECISION, draw_parameters
+from proxycal.methods.paper.networks.gaussian import (
+    clamp_log_variance,
+    kl_divergence,
+    mean_and_log_variance,
+    negative_log_likelihood,
+    sample,
+)
+from proxycal.methods.paper.networks.nets import PRECISION, Mlp, draw_parameters
 from proxycal.methods.paper.networks.rows import FileRows, MemoryRows
 from proxycal.methods.paper.networks.state import frozen, one_model, state_of
 from proxycal.methods.paper.networks.train import (
@@ -26,18 +33,81 @@ from proxycal.methods.paper.networks.train import (
     one_thread,
     train_on,
 )
+from proxycal.methods.paper.thresholds import ACTIVE_KL
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from proxycal.methods.paper.content_config import ContentConfig
     from proxycal.methods.paper.networks.rows import Rows
+    from proxycal.methods.paper.settings import PaperSettings
 
     Report = Callable[[str, int, int], None]
 
 STAGE = "content"
-ACTIVE_KL = 0.01  # nats; below it a latent says nothing about a unit that the prior did not say
+
+
+class ContentVae(nn.Module):
+    """Content from proxies, never from the outcome.
+
+    Generative model, for every unit:
+
+        z | E ~ N(m(E), diag s2(E))        prior="conditional", or N(0, I) with prior="standard"
+        P | z ~ N(g(z), diag v)            v learned, one variance per proxy, the same for all units
+
+    Inference:
+
+        q(z | P, E) = N(mu(P, E), diag t2(P, E))      E left out with encode_environment=False
+
+    Loss per unit, in nats (the negative ELBO when beta = 1):
+
+        reconstruction = -log p(P | z), z = mu + t * noise        kl = KL(q(z|P,E) || p(z|E))
+        loss = reconstruction + beta * kl
+
+    m, s2, g, mu and t2 are MLPs; z_hat = mu(P, E).
+    """
+
+    def __init__(self, settings: PaperSettings, n_models: int, n_proxies: int, n_environment: int) -> None:
+        super().__init__()
+        self.n_latents = settings.d_z
+        self.encode_environment = settings.encode_environment
+        n_in = n_proxies + (n_environment if settings.encode_environment else 0)
+        shape = (settings.width, settings.depth, settings.norm)
+        self.encoder = Mlp(n_models, n_in, 2 * settings.d_z, *shape)
+        self.decoder = Mlp(n_models, settings.d_z, n_proxies, *shape)
+        self.prior = (
+            Mlp(n_models, n_environment, 2 * settings.d_z, *shape)
+            if settings.prior == "conditional" and n_environment > 0
+            else None
+        )
+        self.log_variance = nn.Parameter(torch.zeros(n_models, n_proxies, 1, dtype=PRECISION))
+
+    def posterior(self, P: Tensor, E: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Mean and log-variance of q(z | P, E), each (F, d_z, B)."""
+        x = torch.cat([P, E], dim=1) if self.encode_environment else P
+        return mean_and_log_variance(self.encoder(x, mask))
+
+    def kl_per_latent(
+        self, mean: Tensor, log_variance: Tensor, E: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """KL of the posterior from the prior for every latent and row, (F, d_z, B)."""
+        if self.prior is None:
+            zero = torch.zeros_like(mean)
+            return kl_divergence(mean, log_variance, zero, zero)
+        return kl_divergence(mean, log_variance, *mean_and_log_variance(self.prior(E, mask)))
+
+    def kl_of_rows(self, rows: Mapping[str, Tensor]) -> Tensor:
+        """KL for every latent and row, (F, d_z, B), of rows without padding."""
+        return self.kl_per_latent(*self.posterior(rows["P"], rows["E"]), rows["E"])
+
+    def terms(self, rows: Mapping[str, Tensor], noise: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
+        """The named terms of the loss in nats per row, (F, B)."""
+        P, E = rows["P"], rows["E"]
+        mean, log_variance = self.posterior(P, E, mask)
+        proxies = self.decoder(sample(mean, log_variance, noise), mask)
+        misfit = negative_log_likelihood(P, proxies, clamp_log_variance(self.log_variance))
+        kl = self.kl_per_latent(mean, log_variance, E, mask)
+        return {"reconstruction": misfit.sum(1), "kl": kl.sum(1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +120,7 @@ class ContentFit:
     best_epoch : the kept epoch, counted from 1
     """
 
-    config: ContentConfig
+    settings: PaperSettings
     n_proxies: int
     n_environment: int
     state: dict[str, np.ndarray]
@@ -60,9 +130,9 @@ class ContentFit:
 
     def encode(self, P: np.ndarray, E: np.ndarray) -> np.ndarray:
         """z_hat, the posterior mean of the content: P (n, p), E (n, q) -> (n, d_z) float64."""
-        vae = ContentVae(self.config, 1, self.n_proxies, self.n_environment)
+        vae = ContentVae(self.settings, 1, self.n_proxies, self.n_environment)
         frozen(vae, self.state)
-        z_hat = np.empty((len(P), self.config.d_z))
+        z_hat = np.empty((len(P), self.settings.d_z))
         with one_thread(), torch.no_grad():
             for begin in range(0, len(P), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
@@ -72,7 +142,7 @@ class ContentFit:
 
     def reconstruct(self, z_hat: np.ndarray) -> np.ndarray:
         """Mean of p(P | z), standardised: z_hat (n, d_z) -> (n, p) float64."""
-        vae = ContentVae(self.config, 1, self.n_proxies, self.n_environment)
+        vae = ContentVae(self.settings, 1, self.n_proxies, self.n_environment)
         frozen(vae, self.state)
         P = np.empty((len(z_hat), self.n_proxies))
         with one_thread(), torch.no_grad():
@@ -83,7 +153,7 @@ class ContentFit:
 
     @property
     def active(self) -> np.ndarray:
-        """Which latents carry content, (d_z,) bool: a KL above 0.01 nats."""
+        """Which latents carry content, (d_z,) bool."""
         return np.asarray(self.kl_per_latent > ACTIVE_KL)
 
     @property
@@ -105,15 +175,15 @@ class ContentFit:
 
     @classmethod
     def from_tensors(
-        cls, config: ContentConfig, dims: tuple[int, int], tensors: Mapping[str, np.ndarray]
+        cls, settings: PaperSettings, dims: tuple[int, int], tensors: Mapping[str, np.ndarray]
     ) -> Self:
         """The fit whose `tensors` these are; `dims` are the numbers of proxies and environment columns."""
         numbers = unpack(tensors, "result")
         fit = cls(
-            config, *dims, unpack(tensors, "net"), unpack(tensors, "history"),
+            settings, *dims, unpack(tensors, "net"), unpack(tensors, "history"),
             numbers["kl_per_latent"], int(numbers["best_epoch"][0]),
         )  # fmt: skip
-        frozen(ContentVae(config, 1, *dims), fit.state)
+        frozen(ContentVae(settings, 1, *dims), fit.state)
         return fit
 
 
@@ -123,7 +193,7 @@ def fit_content(
     weights: np.ndarray,
     train: Sequence[np.ndarray],
     validation: Sequence[np.ndarray],
-    config: ContentConfig,
+    settings: PaperSettings,
     seed: int,
     report: Report | None = None,
     names: Sequence[str] | None = None,
@@ -136,10 +206,10 @@ def fit_content(
     `names` are the columns of P and then of E, for messages. `report(stage, epoch, epochs)` is
     called after every epoch.
 
-    >>> from proxycal.methods.paper.content_config import ContentConfig
+    >>> from proxycal.methods.paper.settings import PaperSettings
     >>> rng = np.random.default_rng(0)
     >>> P, E, rows = rng.normal(size=(60, 3)), rng.normal(size=(60, 2)), np.arange(60)
-    >>> tiny = ContentConfig(d_z=2, width=8, epochs=2, min_steps=0)
+    >>> tiny = PaperSettings(d_z=2, width=8, epochs=2, min_steps=0)
     >>> fit = fit_content(P, E, np.ones(60), [rows[:50]], [rows[50:]], tiny, seed=0)[0]
     >>> fit.encode(P, E).shape, fit.history["validation_kl"].shape
     ((60, 2), (2,))
@@ -149,13 +219,13 @@ def fit_content(
     w = torch.as_tensor(weights, dtype=PRECISION)
     fits: dict[int, ContentFit] = {}
     with one_thread():
-        for models in groups_of_equal_steps([len(rows) for rows in train], config.batch_size):
+        for models in groups_of_equal_steps([len(rows) for rows in train], settings.batch_size):
             data = {
                 "P": model_axis(P if P.ndim == 2 else P[models], len(models)),
                 "E": model_axis(E if E.ndim == 2 else E[models], len(models)),
             }
             own, held_out = [train[f] for f in models], [validation[f] for f in models]
-            group = _fit_group(MemoryRows(data, w), dims, own, held_out, config, seed, report, names)
+            group = _fit_group(MemoryRows(data, w), dims, own, held_out, settings, seed, report, names)
             fits.update(zip(models, group, strict=True))
     return [fits[f] for f in range(len(train))]
 
@@ -165,7 +235,7 @@ def fit_content_file(
     dims: tuple[int, int],
     train: np.ndarray,
     validation: np.ndarray,
-    config: ContentConfig,
+    settings: PaperSettings,
     seed: int,
     report: Report | None = None,
     names: Sequence[str] | None = None,
@@ -176,11 +246,11 @@ def fit_content_file(
     validation rows are in memory, beside their positions and weights.
 
     >>> import os, tempfile
-    >>> from proxycal.methods.paper.content_config import ContentConfig
+    >>> from proxycal.methods.paper.settings import PaperSettings
     >>> from proxycal.methods.paper.networks.rows import write_rows
     >>> rng = np.random.default_rng(0)
     >>> blocks = [np.column_stack([rng.normal(size=(30, 5)), np.ones(30)]) for _ in range(2)]
-    >>> tiny, rows = ContentConfig(d_z=2, width=8, epochs=2, min_steps=0), np.arange(60)
+    >>> tiny, rows = PaperSettings(d_z=2, width=8, epochs=2, min_steps=0), np.arange(60)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "rows")
     ...     n = write_rows(path, blocks)
@@ -191,7 +261,7 @@ def fit_content_file(
     check_row_sets([train], [validation], STAGE)
     with one_thread():
         source = FileRows.open(path, {"P": dims[0], "E": dims[1]})
-        return _fit_group(source, dims, [train], [validation], config, seed, report, names)[0]
+        return _fit_group(source, dims, [train], [validation], settings, seed, report, names)[0]
 
 
 def _fit_group(
@@ -199,7 +269,7 @@ def _fit_group(
     dims: tuple[int, int],
     train: Sequence[np.ndarray],
     validation: Sequence[np.ndarray],
-    config: ContentConfig,
+    settings: PaperSettings,
     seed: int,
     report: Report | None,
     names: Sequence[str] | None,
@@ -207,14 +277,16 @@ def _fit_group(
     """Fit the models that take equally many steps."""
     rows, held_out = as_positions(train), as_positions(validation)
     generators = generators_for([seed] * len(rows))
-    vae = ContentVae(config, len(rows), *dims)
+    vae = ContentVae(settings, len(rows), *dims)
     draw_parameters(vae, generators)
     labels = {"P": names[: dims[0]], "E": names[dims[0] :]} if names else {}
-    trained = train_on(source, vae, rows, held_out, config, generators, STAGE, labels, report)
+    # Only the score of stage 2 is in danger of collapsing; the content is trained without a warm-up.
+    steady = replace(settings, warmup=0.0)
+    trained = train_on(source, vae, rows, held_out, steady, generators, STAGE, labels, report)
     kl = mean_over_rows(vae.kl_of_rows, source, rows)
     return [
         ContentFit(
-            config, *dims, state_of(vae, f), {name: values[f] for name, values in trained.history.items()},
+            settings, *dims, state_of(vae, f), {name: values[f] for name, values in trained.history.items()},
             kl[f], int(trained.best_epoch[f]),
         )
         for f in range(len(rows))

@@ -1,25 +1,24 @@
-"""What the paper's method can say for itself: the evidence of a fit, its findings and its verdict."""
+"""The evidence of a fit by the paper's method, the verdict that follows from it, and its findings."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.methods.crosschecks import agreement, first_stage
+from proxycal.methods.paper.thresholds import ENOUGH_RECALL, TWO_GROUPS_GAIN, UNTRAINED_EPOCH
 from proxycal.result import Finding, number
 
 if TYPE_CHECKING:
     from proxycal.result import Estimate, Verdict
-
-# Of the nearest rows, how many an approximate search should find.
-ENOUGH_FOUND = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the verdict of a fit rests on.
 
-    collapsed, kl, score_share : does the score of stage 2 say anything? KL in nats, share of y's variance.
+    collapsed, kl, score_share : is the score of stage 2 empty? KL in nats, share of y's variance.
     active_units, d_z : latents of stage 1 that carry content, and how many there are.
     two_groups, bic_gain : does the score fall into two groups on the validation rows?
     first_stage_f : does the environment move what the proxies leave of the outcome?
@@ -53,13 +52,13 @@ class Evidence:
 
 
 def verdict(evidence: Evidence, match: Estimate, moments: Estimate) -> Verdict:
-    """A bias is found with a living score, two groups, an interval above 0 and moments that agree.
+    """A bias is found with a score that is not empty, two groups, an interval above 0 and moments that agree.
 
     The method has no null comparison and cannot say "no bias found": all else is "not identified".
     """
-    found = not evidence.collapsed and evidence.two_groups and match.excludes_zero
+    shown = not evidence.collapsed and evidence.two_groups and match.excludes_zero
     agreed = agreement(match, moments, "agreement").ok
-    return "bias found" if found and agreed else "not identified"
+    return "bias found" if shown and agreed else "not identified"
 
 
 def findings(evidence: Evidence, match: Estimate, moments: Estimate) -> tuple[Finding, ...]:
@@ -76,14 +75,35 @@ def findings(evidence: Evidence, match: Estimate, moments: Estimate) -> tuple[Fi
     )
 
 
+def rows_seen(stage_1: int, others: int) -> list[Finding]:
+    """Which rows each stage saw; said only where those differ."""
+    if not stage_1:
+        return []
+    return [
+        Finding(
+            question="Which rows did each stage see?",
+            statistic=f"stage 1: {stage_1} rows; stage 2, groups, matching and checks: {others}",
+            reading=(
+                f"Content was learned from all {stage_1} rows, in mini-batches from disk. The score, the "
+                f"groups, alpha and its interval come from a sample of {others} of them."
+            ),
+            remedy="Nothing to do; method='exact' fits alpha and its interval to all rows.",
+            ok=True,
+            topic="content",
+        )
+    ]
+
+
 def _collapse(evidence: Evidence) -> Finding:
+    statistic = f"KL {evidence.kl:.3g} nats, {evidence.score_share:.1%} of the outcome's variance"
     return Finding(
-        question="Does the bias score of stage 2 say anything?",
-        statistic=f"KL {evidence.kl:.3g} nats, {evidence.score_share:.1%} of the outcome's variance",
+        question="Does the bias score of stage 2 carry information?",
+        statistic=statistic,
         reading=(
-            "Stage 2 collapsed: its score is empty, and the shift, if there is one, was taken for noise."
+            f"Stage 2 collapsed: its bias score is empty ({statistic}), and a shift, if there is one, was "
+            "taken for noise."
             if evidence.collapsed
-            else "The score carries information about the outcome beyond its content."
+            else f"The bias score carries information about the outcome beyond its content ({statistic})."
         ),
         remedy=(
             "Use method='exact', which cannot collapse, or lower beta."
@@ -97,14 +117,22 @@ def _collapse(evidence: Evidence) -> Finding:
 
 
 def _groups(evidence: Evidence) -> Finding:
+    gain = f"BIC gain of two groups over one: {evidence.bic_gain:.1f}"
+    if evidence.two_groups:
+        reading = f"Two groups describe the bias score better than one ({gain})."
+    elif evidence.bic_gain > TWO_GROUPS_GAIN:
+        reading = (
+            f"The cut of the bias score on validation rows leaves fewer than two rows on one side ({gain})."
+        )
+    else:
+        reading = (
+            f"One group describes the bias score as well as two ({gain}), so biased rows cannot be told from "
+            "unbiased ones."
+        )
     return Finding(
-        question="Does the score fall into two groups?",
-        statistic=f"BIC gain of two groups over one: {evidence.bic_gain:.1f} (validation rows)",
-        reading=(
-            "Two groups describe the score better than one."
-            if evidence.two_groups
-            else "One group describes the score as well as two: nobody can be told to be biased."
-        ),
+        question="Does the bias score fall into two groups?",
+        statistic=f"{gain} (validation rows)",
+        reading=reading,
         remedy=(
             "Nothing to do."
             if evidence.two_groups
@@ -117,14 +145,23 @@ def _groups(evidence: Evidence) -> Finding:
 
 
 def _interval(match: Estimate) -> Finding:
+    statistic = f"{match.low:.4g} to {match.high:.4g}"
+    if match.excludes_zero:
+        reading = (
+            f"The interval of alpha, {statistic}, excludes 0. It covers the error of matching, not that of "
+            "the two stages."
+        )
+    elif math.isfinite(match.low):
+        reading = (
+            f"The interval of alpha, {statistic}, includes 0: the rows called biased report no more than "
+            "their matches."
+        )
+    else:
+        reading = f"Alpha is {match.alpha:.4g}, but its interval is unknown."
     return Finding(
         question="Is the matched difference above 0?",
-        statistic=f"{match.low:.4g} to {match.high:.4g}",
-        reading=(
-            "The interval of alpha excludes 0. It covers the error of matching, not that of the two stages."
-            if match.excludes_zero
-            else "The interval of alpha includes 0: the rows called biased report no more than their matches."
-        ),
+        statistic=statistic,
+        reading=reading,
         remedy=(
             "Compare with method='exact' before acting on it."
             if match.excludes_zero
@@ -137,16 +174,17 @@ def _interval(match: Estimate) -> Finding:
 
 
 def _content(evidence: Evidence) -> Finding:
-    active = evidence.active_units
+    active, d_z = evidence.active_units, evidence.d_z
     return Finding(
         question="Do the proxies carry content?",
-        statistic=f"{active} of {evidence.d_z} latents active",
+        statistic=f"{active} of {d_z} latents active",
         reading=(
-            "Stage 1 found content in the proxies."
+            f"The proxies carry content: {active} of {d_z} latents are active."
             if active
-            else "Stage 1 found nothing in the proxies beyond the environment: rows cannot be matched."
+            else f"None of the {d_z} content latents is active: the proxies show nothing beyond the "
+            "environment, so rows cannot be matched on content."
         ),
-        remedy="Nothing to do." if active else "Use proxies that see what the outcome measures.",
+        remedy="Nothing to do." if active else "Use proxies that measure what the outcome measures.",
         ok=active > 0,
         topic="content",
         value=float(active),
@@ -154,36 +192,42 @@ def _content(evidence: Evidence) -> Finding:
 
 
 def _training(evidence: Evidence) -> Finding:
-    ok = min(evidence.best_epochs) > 1
+    stages = dict(zip(("content", "bias"), evidence.best_epochs, strict=True))
+    untrained = [stage for stage, epoch in stages.items() if epoch <= UNTRAINED_EPOCH]
     content, bias = evidence.stopped
     return Finding(
         question="Did both stages learn?",
         statistic=f"content: {content}; bias: {bias}",
         reading=(
-            "Both stages improved on held-out rows."
-            if ok
-            else "A stage was at its best after one epoch: on held-out rows it learned nothing further."
+            f"On held-out rows the {' and the '.join(untrained)} stage was at its best after epoch "
+            f"{UNTRAINED_EPOCH}: it learned nothing further."
+            if untrained
+            else f"Both stages improved on held-out rows; the best epochs are {stages['content']} (content) "
+            f"and {stages['bias']} (bias)."
         ),
-        remedy="Nothing to do." if ok else "Lower learning_rate or width, or bring more rows.",
-        ok=ok,
+        remedy="Lower learning_rate or width, or add rows." if untrained else "Nothing to do.",
+        ok=not untrained,
         topic="training",
         value=float(min(evidence.best_epochs)),
     )
 
 
 def _search(evidence: Evidence) -> list[Finding]:
-    """Said only where the rows were too many for an exact search."""
+    """Whether matches were found; said only where the rows were too many for an exact search."""
     if evidence.recall == 1.0:
         return []
-    ok = evidence.recall >= ENOUGH_FOUND
+    ok = evidence.recall >= ENOUGH_RECALL
     return [
         Finding(
-            question="Were the nearest rows found?",
+            question="Did the search find the nearest rows?",
             statistic=f"{evidence.recall:.1%} of the exact matches of a sample of rows",
             reading=(
-                "Matches were searched by an approximate index, and nearly all are those of an exact search."
-                if ok
-                else "Matches were searched by an approximate index, which missed many of the nearest rows."
+                f"The approximate search for matches found {evidence.recall:.1%} of the nearest rows"
+                + (
+                    "."
+                    if ok
+                    else f", less than {ENOUGH_RECALL:.0%}: alpha is less certain than its interval says."
+                )
             ),
             remedy="Nothing to do." if ok else "Lower d_z: up to 6 latents are searched exactly.",
             ok=ok,

@@ -1,7 +1,18 @@
 """The paper's method, end to end: two VAE stages, groups, matching.
 
-    (P, E) -> content VAE -> z_hat        (y, z_hat, E) -> bias VAE -> a_hat
-    a_hat -> two groups, cut on validation rows        biased against nearest unbiased in z_hat -> alpha
+The model, for every unit, with m, s2, g and h networks and v a learned variance:
+
+    z | E ~ N(m_z(E), s2_z(E))      content, which the environment E may drive
+    a | E ~ N(m_a(E), s2_a(E))      score of the reporting bias
+    P | z ~ N(g(z), v_P)            proxies see the content, not the bias
+    y | z, a ~ N(h(z, a), v_y)      the reported outcome sees both
+
+The fit, in four steps:
+
+    1. content.py   (P, E) -> z_hat            the content VAE, then frozen
+    2. score.py     (y, z_hat, E) -> a_hat     the bias VAE, best of its starts
+    3. groups.py    a_hat -> biased or not     a cut, chosen on validation rows
+    4. matching     alpha = mean over the biased of y - mean(y of the k nearest unbiased in z_hat)
 
 Everything inside speaks of over-reporting; direction="under" negates the outcome on the way in and every
 signed answer on the way out, so that the two mirror each other exactly.
@@ -9,7 +20,7 @@ signed answer on the way out, so that the two mirror each other exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,20 +32,17 @@ from proxycal.errors import TableError
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.paper.content import ContentFit, fit_content
-from proxycal.methods.paper.content_config import ContentConfig
-from proxycal.methods.paper.findings import Evidence, findings, verdict
+from proxycal.methods.paper.findings import Evidence, findings, rows_seen, verdict
 from proxycal.methods.paper.groups import Split, content_residual, split
-from proxycal.methods.paper.networks.config import VaeConfig
 from proxycal.methods.paper.score import BiasVaeFit, fit_bias_vae
-from proxycal.methods.paper.score_config import BiasVaeConfig
+from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.parts import controls_from, controls_tensors, hold_out, outcome_of
-from proxycal.result import Details, Effects, Estimate, Finding
+from proxycal.result import Details, Effects, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.methods.paper.settings import PaperSettings
-    from proxycal.result import Prediction, Verdict
+    from proxycal.result import Finding, Prediction, Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -76,13 +84,13 @@ class PaperFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Found where the score lives, falls into two groups, the interval excludes 0 and moments agree."""
+        """Found where the score is not empty and has two groups, the interval excludes 0, moments agree."""
         return verdict(self.evidence, self.match, self.moments)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The reasons for the verdict and the cross-checks."""
-        return (*findings(self.evidence, self.match, self.moments), *_rows_seen(self.rows))
+        return (*findings(self.evidence, self.match, self.moments), *rows_seen(*self.rows))
 
     @property
     def details(self) -> Details:
@@ -111,13 +119,10 @@ class PaperFit:
         values = {
             "sign": self.sign,
             "level": self.level,
-            "content": {
-                "config": self.content.config.to_dict(),
-                "dims": [self.content.n_proxies, self.content.n_environment],
-            },
-            "bias": {
-                "config": self.bias.config.to_dict(),
-                "dims": [self.bias.n_content, self.bias.n_environment],
+            "settings": self.content.settings,
+            "dims": {
+                "content": [self.content.n_proxies, self.content.n_environment],
+                "bias": [self.bias.n_content, self.bias.n_environment],
             },
             "split": self.split,
             "k": self.controls.k,
@@ -137,16 +142,12 @@ class PaperFit:
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """The reverse of `state`."""
-        content, bias = values["content"], values["bias"]
+        settings, dims = PaperSettings(**values["settings"]), values["dims"]
         return cls(
             sign=float(values["sign"]),
             level=float(values["level"]),
-            content=ContentFit.from_tensors(
-                ContentConfig.from_dict(content["config"]), tuple(content["dims"]), unpack(tensors, "content")
-            ),
-            bias=BiasVaeFit.from_tensors(
-                BiasVaeConfig.from_dict(bias["config"]), tuple(bias["dims"]), unpack(tensors, "bias")
-            ),
+            content=ContentFit.from_tensors(settings, tuple(dims["content"]), unpack(tensors, "content")),
+            bias=BiasVaeFit.from_tensors(settings, tuple(dims["bias"]), unpack(tensors, "bias")),
             split=_split_from(values["split"]),
             controls=controls_from(unpack(tensors, "controls"), int(values["k"])),
             match=Estimate.from_dict(values["match"]),
@@ -164,8 +165,8 @@ class PaperFit:
 
     def _mu(self, y: np.ndarray, matches: Matches) -> np.ndarray:
         """Matched mean of each row; the mean of all controls for a row that has no match but itself."""
-        everywhere = np.average(self.controls.mean_y, weights=self.controls.weight)
-        return np.where(matches.n_matched > 0, y - matches.tau, everywhere)
+        overall = np.average(self.controls.mean_y, weights=self.controls.weight)
+        return np.where(matches.n_matched > 0, y - matches.tau, overall)
 
     def _matches(self, y: np.ndarray, z: np.ndarray, a: np.ndarray) -> Matches:
         return match_new(self.controls, y, z[:, _matched_on(self.content)], self.split.biased(a))
@@ -184,23 +185,21 @@ def fit_paper_together(
     parts : the same rows of one table, encoded for each fold; rows : the positions that each fold is fitted
     on. No fold sees another's rows: the answer is that of `fit_paper` on each fold alone, up to rounding.
     """
-    asked, first = _asked(settings), parts[0]
+    paper, first = paper_section(settings), parts[0]
     sign = settings.sign
     y, w = sign * outcome_of(first), first.weights
     seeds = stage_seeds(settings)
     held = [
-        hold_out(len(own), asked.validation, seeds[0], None if first.cluster is None else first.cluster[own])
+        hold_out(len(own), paper.validation, seeds[0], None if first.cluster is None else first.cluster[own])
         for own in rows
     ]
     train = [own[kept] for own, (kept, _) in zip(rows, held, strict=True)]
     validation = [own[out] for own, (_, out) in zip(rows, held, strict=True)]
     P, E = (np.stack([getattr(part, name) for part in parts]) for name in ("P", "E"))
     names = (*first.proxy_names, *first.environment_names)
-    content = fit_content(P, E, w, train, validation, content_config(asked), seeds[1], names=names)
-    z = np.stack([one.encode(part.P, part.E) for one, part in zip(content, parts, strict=True)])
-    bias = fit_bias_vae(
-        y, z, E, w, train, validation, _bias_config(asked), seeds[2], names=first.environment_names
-    )
+    content = fit_content(P, E, w, train, validation, paper, seeds[1], names=names)
+    z = np.stack([stage_1.encode(part.P, part.E) for stage_1, part in zip(content, parts, strict=True)])
+    bias = fit_bias_vae(y, z, E, w, train, validation, paper, seeds[2], names=first.environment_names)
     return [
         _finish(part.take(own), settings, stage_1, stage_2, out)
         for part, own, stage_1, stage_2, (_, out) in zip(parts, rows, content, bias, held, strict=True)
@@ -209,19 +208,19 @@ def fit_paper_together(
 
 def fit_paper_given(content: ContentFit, n: int, arrays: Arrays, settings: Settings) -> PaperFit:
     """Everything after stage 1, which was trained on n rows, on a sample of them."""
-    asked, E = _asked(settings), arrays.E
+    paper, E = paper_section(settings), arrays.E
     y = outcome_of(arrays) * settings.sign
     seeds = stage_seeds(settings)
-    train, validation = hold_out(arrays.n, asked.validation, seeds[0], arrays.cluster)
+    train, validation = hold_out(arrays.n, paper.validation, seeds[0], arrays.cluster)
     z = content.encode(arrays.P, E)
     bias = fit_bias_vae(
-        y, z, E, arrays.weights, [train], [validation], _bias_config(asked), seeds[2],
-        names=arrays.environment_names,
-    )[0]  # fmt: skip
+        y, z, E, arrays.weights, [train], [validation], paper, seeds[2], names=arrays.environment_names
+    )[0]
     return replace(_finish(arrays, settings, content, bias, validation), rows=(n, arrays.n))
 
 
-def _asked(settings: Settings) -> PaperSettings:
+def paper_section(settings: Settings) -> PaperSettings:
+    """The settings of this method."""
     section: PaperSettings = settings.section("paper")
     return section
 
@@ -235,12 +234,12 @@ def _finish(
     arrays: Arrays, settings: Settings, content: ContentFit, bias: BiasVaeFit, validation: np.ndarray
 ) -> PaperFit:
     """Cut the groups on validation rows, match, and cross-check with the moments."""
-    asked, E, w = _asked(settings), arrays.E, arrays.weights
+    paper, E, w = paper_section(settings), arrays.E, arrays.weights
     sign = settings.sign
     y = sign * outcome_of(arrays)
     z = content.encode(arrays.P, E)
     a = bias.score(y, z, E)
-    rule, matched = _grouped_and_matched(arrays, y, z[:, _matched_on(content)], a, validation, asked)
+    rule, matched = _grouped_and_matched(arrays, y, z[:, _matched_on(content)], a, validation, paper)
     moments = fit_moments(y, arrays.P, E, w, arrays.cluster, level=settings.level)
     return PaperFit(
         sign=sign,
@@ -257,7 +256,7 @@ def _finish(
             kl=bias.kl,
             score_share=bias.score_share,
             active_units=content.active_units,
-            d_z=asked.d_z,
+            d_z=paper.d_z,
             two_groups=rule.two_groups,
             bic_gain=rule.bic_gain,
             first_stage_f=moments.first_stage_f_robust,
@@ -269,29 +268,29 @@ def _finish(
 
 
 def _grouped_and_matched(
-    arrays: Arrays, y: np.ndarray, z: np.ndarray, a: np.ndarray, validation: np.ndarray, asked: PaperSettings
+    arrays: Arrays, y: np.ndarray, z: np.ndarray, a: np.ndarray, validation: np.ndarray, paper: PaperSettings
 ) -> tuple[Split, MatchFit]:
     """The rule for the groups, oriented so that alpha >= 0 if it can be, and the matched estimate."""
     w = arrays.weights
     left = content_residual(y, z, w)
 
     def matched(rule: Split) -> MatchFit:
-        return match_effect(y, z, rule.biased(a), asked.k, w, arrays.cluster, asked.adjust)
+        return match_effect(y, z, rule.biased(a), paper.k, w, arrays.cluster, paper.adjust)
 
-    rule = split(a[validation], left[validation], asked.cut, "over", w[validation])  # type: ignore[arg-type]
+    rule = split(a[validation], left[validation], paper.cut, "over", w[validation])
     try:
-        found = matched(rule)
+        match = matched(rule)
     except TableError:
         # The cut that suits the validation rows leaves no two groups among all rows. Halves always exist; the
         # size is then still shown, but never as a finding.
         rule = replace(split(a, left, "median", "over", w), two_groups=False)
-        found = matched(rule)
-    if found.alpha < 0:
+        match = matched(rule)
+    if match.alpha < 0:
         turned = replace(rule, sign=-rule.sign)
-        again = matched(turned)
-        if again.alpha > found.alpha:
-            return turned, again
-    return rule, found
+        turned_match = matched(turned)
+        if turned_match.alpha > match.alpha:
+            return turned, turned_match
+    return rule, match
 
 
 def _match_estimate(matched: MatchFit, level: float) -> Estimate:
@@ -307,41 +306,6 @@ def _match_estimate(matched: MatchFit, level: float) -> Estimate:
 def _matched_on(content: ContentFit) -> np.ndarray:
     """The latents to match on: whitening would blow an empty one up to the size of a full one."""
     return content.active if content.active.any() else np.ones_like(content.active)
-
-
-def content_config(asked: PaperSettings) -> ContentConfig:
-    """What stage 1 is asked."""
-    own = {"d_z": asked.d_z, "encode_environment": asked.encode_environment, "warmup": 0.0}
-    return ContentConfig.from_dict(_network(asked) | own)
-
-
-def _bias_config(asked: PaperSettings) -> BiasVaeConfig:
-    return BiasVaeConfig.from_dict(_network(asked) | {"restarts": asked.restarts})
-
-
-def _network(asked: PaperSettings) -> dict[str, Any]:
-    """What both stages are asked alike."""
-    return {item.name: getattr(asked, item.name) for item in fields(VaeConfig)}
-
-
-def _rows_seen(rows: tuple[int, int]) -> list[Finding]:
-    """Said only where the stages saw different rows."""
-    stage_1, others = rows
-    if not stage_1:
-        return []
-    return [
-        Finding(
-            question="Which rows did each stage see?",
-            statistic=f"stage 1: {stage_1} rows; stage 2, groups, matching and checks: {others}",
-            reading=(
-                f"Content was learned from all {stage_1} rows, in mini-batches from disk. The score, the "
-                f"groups, alpha and its interval come from a sample of {others} of them."
-            ),
-            remedy="Nothing to do; method='exact' fits alpha and its interval to all rows.",
-            ok=True,
-            topic="content",
-        )
-    ]
 
 
 def _split_from(values: dict[str, Any]) -> Split:

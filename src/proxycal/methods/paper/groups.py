@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.methods.paper.thresholds import TWO_GROUPS_GAIN
 
-Cut = Literal["mixture", "median", "otsu"]
+if TYPE_CHECKING:
+    from proxycal.methods.paper.settings import Cut
 
 # A component narrower than this share of the score's spread is a spike on a few tied values, not a group.
 NARROWEST = 1e-3
@@ -72,7 +74,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mixture:
+class Mixture:
     """Two Gaussian components, the lower mean first: share, mean, sd (2,) each, and the log likelihood."""
 
     share: np.ndarray
@@ -112,7 +114,7 @@ def split(
     if np.unique(a_hat).size < 2:
         raise TableError("the score a_hat is the same for every row: it holds no two groups to compare.")
 
-    mixture = _fit_two(a_hat, w)
+    mixture = fit_two_components(a_hat, w)
     # Parameters: 2 against 5, each at the price of log(n); n is the sum of the weights.
     gain = 2 * (mixture.log_likelihood - _one_log_likelihood(a_hat, w)) - 3 * np.log(w.sum())
     if cut == "mixture":
@@ -129,7 +131,8 @@ def split(
     separation = (mixture.mean[1] - mixture.mean[0]) / np.sqrt(np.mean(mixture.sd**2))
     sign = 1.0 if rises == (direction == "over") else -1.0
     mean, sd = ((float(part[0]), float(part[1])) for part in (mixture.mean, mixture.sd))
-    return Split(float(threshold), sign, bool(gain > 0), float(gain), float(separation), mean, sd)
+    two_groups = bool(gain > TWO_GROUPS_GAIN)
+    return Split(float(threshold), sign, two_groups, float(gain), float(separation), mean, sd)
 
 
 def content_residual(y: np.ndarray, z_hat: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -144,7 +147,7 @@ def content_residual(y: np.ndarray, z_hat: np.ndarray, weights: np.ndarray | Non
     return np.asarray(y - X @ beta)
 
 
-def _fit_two(a: np.ndarray, w: np.ndarray) -> _Mixture:
+def fit_two_components(a: np.ndarray, w: np.ndarray) -> Mixture:
     """Weighted EM for two Gaussian components, best of five starts.
 
     scikit-learn's GaussianMixture knows no weights, and its starts depend on the order of the rows.
@@ -169,7 +172,7 @@ def _compressed(a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, total[total > 0]
 
 
-def _em(a: np.ndarray, w: np.ndarray, r: np.ndarray, steps: int) -> tuple[_Mixture, np.ndarray]:
+def _em(a: np.ndarray, w: np.ndarray, r: np.ndarray, steps: int) -> tuple[Mixture, np.ndarray]:
     """EM from responsibilities r (n,) of the upper component; the components and the last r."""
     centre, spread = _moments(a, w)
     x = (a - centre) / spread
@@ -188,7 +191,7 @@ def _em(a: np.ndarray, w: np.ndarray, r: np.ndarray, steps: int) -> tuple[_Mixtu
         before = now
     order = np.argsort(mean)
     log_likelihood = now - w.sum() * (np.log(spread) + 0.5 * np.log(2 * np.pi))
-    mixture = _Mixture(share[order], centre + spread * mean[order], spread * sd[order], float(log_likelihood))
+    mixture = Mixture(share[order], centre + spread * mean[order], spread * sd[order], float(log_likelihood))
     return mixture, r
 
 
@@ -197,7 +200,7 @@ def _one_log_likelihood(a: np.ndarray, w: np.ndarray) -> float:
     return float(-w.sum() * (np.log(spread) + 0.5 * np.log(2 * np.pi) + 0.5))
 
 
-def _crossing(mixture: _Mixture) -> float:
+def _crossing(mixture: Mixture) -> float:
     """Where a row is as likely in one component as in the other, between the two means."""
     (m0, m1), (s0, s1), (p0, p1) = mixture.mean, mixture.sd, mixture.share
     # log(p1/s1) - (x-m1)^2/(2 s1^2) = log(p0/s0) - (x-m0)^2/(2 s0^2), a quadratic in x.

@@ -15,7 +15,7 @@ import numpy as np
 
 from proxycal.errors import TableError
 from proxycal.methods.paper.content import fit_content_file
-from proxycal.methods.paper.fit import content_config, fit_paper_given, stage_seeds
+from proxycal.methods.paper.fit import fit_paper_given, paper_section, stage_seeds
 from proxycal.methods.paper.networks.device import device_named
 from proxycal.methods.paper.networks.rows import write_rows
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxycal.methods.paper.content import ContentFit
-    from proxycal.methods.paper.content_config import ContentConfig
     from proxycal.methods.paper.fit import PaperFit
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.scale.fit import EncodedPieces
@@ -36,22 +35,18 @@ VALIDATION_ROWS = 50_000
 
 def fit_pieces(table: EncodedPieces, settings: Settings) -> PaperFit:
     """All rows train stage 1, the sample everything after it."""
-    asked: PaperSettings = settings.section("paper")
-    content = fit_content_pieces(table, content_config(asked), stage_seeds(settings), asked.validation)
+    content = fit_content_pieces(table, paper_section(settings), stage_seeds(settings))
     return fit_paper_given(content, table.n, table.sample, settings)
 
 
-def fit_content_pieces(
-    table: EncodedPieces, config: ContentConfig, seeds: Sequence[int], validation: float = 1 / 9
-) -> ContentFit:
+def fit_content_pieces(table: EncodedPieces, settings: PaperSettings, seeds: Sequence[int]) -> ContentFit:
     """Train the content VAE on all rows of a table, none of which stay in memory.
 
-    seeds : of the rows held out and of the training. validation : share of the rows held out, up to
-    VALIDATION_ROWS.
+    seeds : of the rows held out and of the training. At most VALIDATION_ROWS rows are held out.
     The temporary file takes 4 bytes for each row and encoded column; TMPDIR says where.
     """
     # A device that is not available is named before the table is read.
-    device_named(config.device)
+    device_named(settings.device)
     proxies, environment = table.sample.proxy_names, table.sample.environment_names
     with tempfile.TemporaryDirectory(prefix="proxycal-") as folder:
         path = Path(folder) / "rows"
@@ -61,9 +56,11 @@ def fit_content_pieces(
                 f"the table had {table.n} rows when it was looked at and {n} when it was read again: fit it "
                 "when nothing changes it"
             )
-        train, held_out = _split(n, validation, seeds[0])
+        train, held_out = hold_out_rows(n, settings.validation, seeds[0])
         dims = len(proxies), len(environment)
-        return fit_content_file(path, dims, train, held_out, config, seeds[1], names=[*proxies, *environment])
+        return fit_content_file(
+            path, dims, train, held_out, settings, seeds[1], names=[*proxies, *environment]
+        )
 
 
 def _rows(arrays: Arrays) -> np.ndarray:
@@ -73,7 +70,7 @@ def _rows(arrays: Arrays) -> np.ndarray:
         return np.column_stack([arrays.P, arrays.E, arrays.weights]).astype(np.float32)
 
 
-def _split(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_out_rows(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows to train on and rows held out, as sorted positions."""
     held_out = min(max(round(share * n), 10), n // 2, VALIDATION_ROWS)
     rng = np.random.default_rng(seed)

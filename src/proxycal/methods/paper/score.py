@@ -1,4 +1,7 @@
-"""The bias VAE: a Gaussian score of the reporting bias from the outcome, given the frozen content."""
+"""Stage 2, the bias VAE: a Gaussian score of the reporting bias, given the frozen content.
+
+(y, z_hat, E) -> a_hat
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,14 @@ from proxycal.methods.paper.networks.train import (
     one_thread,
     train_on,
 )
+from proxycal.methods.paper.thresholds import COLLAPSED_KL, COLLAPSED_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from proxycal.methods.paper.score_config import BiasVaeConfig
+    from proxycal.methods.paper.settings import PaperSettings
 
 STAGE = "bias"
-COLLAPSED_KL = 0.01  # nats; below it the score says nothing that the prior did not say
-COLLAPSED_SHARE = 0.01  # of the outcome's variance; below it the decoder ignores the score
 SCORE_QUANTILES = np.linspace(0.05, 0.95, 10)
 
 
@@ -66,15 +68,15 @@ class BiasVae(nn.Module):
     m, s2, g, mu and t2 are MLPs; a_hat = mu(y, z_hat, E). Its scale and its sign are arbitrary.
     """
 
-    def __init__(self, config: BiasVaeConfig, n_models: int, n_content: int, n_environment: int) -> None:
+    def __init__(self, settings: PaperSettings, n_models: int, n_content: int, n_environment: int) -> None:
         super().__init__()
         self.n_latents = 1
-        shape = (config.width, config.depth, config.norm)
+        shape = (settings.width, settings.depth, settings.norm)
         self.encoder = Mlp(n_models, 1 + n_content + n_environment, 2, *shape)
         self.decoder = Mlp(n_models, n_content + 1, 1, *shape)
         self.prior = (
             Mlp(n_models, n_environment, 2, *shape)
-            if config.prior == "conditional" and n_environment > 0
+            if settings.prior == "conditional" and n_environment > 0
             else None
         )
         self.log_variance = nn.Parameter(torch.zeros(n_models, 1, 1, dtype=PRECISION))
@@ -122,7 +124,7 @@ class BiasVaeFit:
     best_epoch : the kept epoch, counted from 1; restart : the kept start, counted from 0
     """
 
-    config: BiasVaeConfig
+    settings: PaperSettings
     n_content: int
     n_environment: int
     state: dict[str, np.ndarray]
@@ -162,7 +164,7 @@ class BiasVaeFit:
         return y_mean + y_sd * y
 
     def _module(self) -> BiasVae:
-        vae = BiasVae(self.config, 1, self.n_content, self.n_environment)
+        vae = BiasVae(self.settings, 1, self.n_content, self.n_environment)
         frozen(vae, self.state)
         return vae
 
@@ -177,7 +179,7 @@ class BiasVaeFit:
         epochs = len(self.history["train_loss"])
         return (
             f"all {epochs} epochs run; epoch {self.best_epoch} kept for its validation reconstruction, "
-            f"start {self.restart + 1} of {self.config.restarts} for its validation loss"
+            f"start {self.restart + 1} of {self.settings.restarts} for its validation loss"
         )
 
     @property
@@ -193,12 +195,12 @@ class BiasVaeFit:
 
     @classmethod
     def from_tensors(
-        cls, config: BiasVaeConfig, dims: tuple[int, int], tensors: Mapping[str, np.ndarray]
+        cls, settings: PaperSettings, dims: tuple[int, int], tensors: Mapping[str, np.ndarray]
     ) -> Self:
         """The fit whose `tensors` these are; `dims` are the numbers of latents and environment columns."""
         numbers = unpack(tensors, "result")
         fit = cls(
-            config=config,
+            settings=settings,
             n_content=dims[0],
             n_environment=dims[1],
             state=unpack(tensors, "net"),
@@ -220,7 +222,7 @@ def fit_bias_vae(
     weights: np.ndarray,
     train: Sequence[np.ndarray],
     validation: Sequence[np.ndarray],
-    config: BiasVaeConfig,
+    settings: PaperSettings,
     seed: int,
     report: Callable[[str, int, int], None] | None = None,
     names: Sequence[str] | None = None,
@@ -231,11 +233,11 @@ def fit_bias_vae(
     its own; weights (n,). y and z_hat are standardised inside, by the training rows of each model.
     `names` are the columns of E, for messages. `report(stage, epoch, epochs)` is called after every epoch.
 
-    >>> from proxycal.methods.paper.score_config import BiasVaeConfig
+    >>> from proxycal.methods.paper.settings import PaperSettings
     >>> rng = np.random.default_rng(0)
     >>> z_hat, E, rows = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), np.arange(60)
     >>> y = z_hat[:, 0] + 5 * (E[:, 0] > 0)
-    >>> tiny = BiasVaeConfig(width=8, epochs=2, min_steps=0)
+    >>> tiny = PaperSettings(width=8, epochs=2, min_steps=0)
     >>> fit = fit_bias_vae(y, z_hat, E, np.ones(60), [rows[:50]], [rows[50:]], tiny, seed=0)[0]
     >>> fit.score(y, z_hat, E).shape
     (60,)
@@ -243,7 +245,7 @@ def fit_bias_vae(
     check_row_sets(train, validation, STAGE)
     fits: dict[int, BiasVaeFit] = {}
     with one_thread():
-        for models in groups_of_equal_steps([len(rows) for rows in train], config.batch_size):
+        for models in groups_of_equal_steps([len(rows) for rows in train], settings.batch_size):
             parts = [
                 _Part(
                     y,
@@ -254,7 +256,7 @@ def fit_bias_vae(
                 )
                 for f in models
             ]
-            group = _fit_group(parts, weights, config, seed, report, names)
+            group = _fit_group(parts, weights, settings, seed, report, names)
             fits.update(zip(models, group, strict=True))
     return [fits[f] for f in range(len(train))]
 
@@ -273,24 +275,24 @@ class _Part:
 def _fit_group(
     parts: Sequence[_Part],
     weights: np.ndarray,
-    config: BiasVaeConfig,
+    settings: PaperSettings,
     seed: int,
     report: Callable[[str, int, int], None] | None,
     names: Sequence[str] | None,
 ) -> list[BiasVaeFit]:
     """Fit the models that take equally many steps: model f, restart r stands at f * restarts + r."""
-    R = config.restarts
+    R = settings.restarts
     dims = parts[0].z_hat.shape[1], parts[0].E.shape[1]
     scales = [_scale(part, weights) for part in parts]
     data = _columns(parts, scales, R)
     rows = as_positions([part.train for part in parts for _ in range(R)])
     held_out = as_positions([part.validation for part in parts for _ in range(R)])
     generators = generators_for([_restart_seed(seed, restart) for restart in range(R)] * len(parts))
-    vae = BiasVae(config, len(rows), *dims)
+    vae = BiasVae(settings, len(rows), *dims)
     draw_parameters(vae, generators)
     source = MemoryRows(data, torch.as_tensor(weights, dtype=PRECISION))
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
-    trained = train_on(source, vae, rows, held_out, config, generators, STAGE, labels, report)
+    trained = train_on(source, vae, rows, held_out, settings, generators, STAGE, labels, report)
 
     kl, share = mean_over_rows(vae.kl_of_rows, source, rows)[:, 0], _score_share(vae, data, rows)
     at_best = trained.history["validation_loss"][np.arange(len(rows)), trained.best_epoch - 1]
@@ -300,7 +302,7 @@ def _fit_group(
         chosen = f * R + restart
         fits.append(
             BiasVaeFit(
-                config=config,
+                settings=settings,
                 n_content=dims[0],
                 n_environment=dims[1],
                 state=state_of(vae, chosen),

@@ -78,12 +78,12 @@ def fit_null(arrays: Arrays, settings: Settings, claimed: bool) -> NullModel:
     sign = settings.sign
     data = data_of(replace(arrays, truth=None), sign)
     compared = fit_exact(data, settings.effect, seed=settings.random_state)
-    nulls = [r for r in compared.runners if not r.entrant.shape.claims_bias]
+    nulls = [candidate for candidate in compared.candidates if not candidate.claims_bias]
     if claimed:
-        best = next(r for r in nulls if not _may_mimic(r.entrant.shape))
-        return NullModel(Spec(best.entrant.shape, best.frame, best.entrant.params), data, best.side.tau, sign)
+        best = next(candidate for candidate in nulls if not _may_mimic(candidate.model.shape))
+        return NullModel(Spec(best.model.shape, best.frame, best.model.params), data, best.view.tau, sign)
     # A shift without a gate comes from the models with a bias, and shares their clusters.
-    cluster_sd = compared.cluster_sd if compared.null.shape.shift else nulls[0].side.tau
+    cluster_sd = compared.cluster_sd if compared.null.shape.shift else nulls[0].view.tau
     return NullModel(compared.null, data, cluster_sd, sign)
 
 

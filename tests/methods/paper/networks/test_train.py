@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from proxycal.errors import TrainingError
-from proxycal.methods.paper.content_config import ContentConfig
-from proxycal.methods.paper.content_vae import ContentVae
+from proxycal.methods.paper.content import ContentVae
 from proxycal.methods.paper.networks.batches import as_positions, model_axis
 from proxycal.methods.paper.networks.nets import draw_parameters
 from proxycal.methods.paper.networks.train import (
@@ -19,21 +18,22 @@ from proxycal.methods.paper.networks.train import (
     one_thread,
     train_models,
 )
+from proxycal.methods.paper.settings import PaperSettings
 
-SMALL = ContentConfig(d_z=1, width=8, epochs=5, batch_size=32, min_steps=0)
+SMALL = PaperSettings(d_z=1, width=8, epochs=5, batch_size=32, min_steps=0, warmup=0.0)
 
 
-def _run(config: ContentConfig, weights: np.ndarray | None = None) -> tuple[ContentVae, Trained]:
+def _run(settings: PaperSettings, weights: np.ndarray | None = None) -> tuple[ContentVae, Trained]:
     rng = np.random.default_rng(0)
     E = rng.normal(size=(90, 2))
     P = E @ rng.normal(size=(2, 3)) + 0.3 * rng.normal(size=(90, 3))
     generators = generators_for([0])
-    vae = ContentVae(config, 1, 3, 2)
+    vae = ContentVae(settings, 1, 3, 2)
     draw_parameters(vae, generators)
     w = torch.as_tensor(np.ones(90) if weights is None else weights)
     data = {"P": model_axis(P, 1), "E": model_axis(E, 1)}
     rows = as_positions([np.arange(70)]), as_positions([np.arange(70, 90)])
-    return vae, train_models(vae, data, w, *rows, config, generators, "content", {})
+    return vae, train_models(vae, data, w, *rows, settings, generators, "content", {})
 
 
 def test_the_kept_epoch_is_the_best_validation_reconstruction() -> None:
@@ -84,9 +84,9 @@ def test_kl_weight_rises_to_beta_and_stays() -> None:
 
 
 def test_few_rows_still_get_the_floor_of_steps() -> None:
-    assert n_epochs(400, ContentConfig(epochs=50, min_steps=300)) == 300
-    assert n_epochs(5000, ContentConfig(epochs=50, min_steps=300)) == 50
-    assert n_epochs(400, ContentConfig(epochs=50, min_steps=0)) == 50
+    assert n_epochs(400, PaperSettings(epochs=50, min_steps=300)) == 300
+    assert n_epochs(5000, PaperSettings(epochs=50, min_steps=300)) == 50
+    assert n_epochs(400, PaperSettings(epochs=50, min_steps=0)) == 50
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1e30])

@@ -1,4 +1,4 @@
-"""Where networks are trained: on a GPU where there is one, unless the settings name another place."""
+"""Where networks are trained: on a GPU where there is one, unless the settings name another device."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def device_named(name: str) -> torch.device:
     >>> device_named("cuda:1000")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
       ...
-    proxycal.errors.SettingsError: device = 'cuda:1000' is not here; use "auto" or one of: ..."cpu"
+    proxycal.errors.SettingsError: device = 'cuda:1000' is not available; use "auto" or one of: ..."cpu"
     """
-    found = devices()
-    chosen = {"auto": found[0], "cuda": "cuda:0"}.get(name, name)
-    if chosen not in found:
-        here = ", ".join(f'"{one}"' for one in found)
-        raise SettingsError(f'device = {name!r} is not here; use "auto" or one of: {here}')
+    available = devices()
+    chosen = {"auto": available[0], "cuda": "cuda:0"}.get(name, name)
+    if chosen not in available:
+        names = ", ".join(f'"{device}"' for device in available)
+        raise SettingsError(f'device = {name!r} is not available; use "auto" or one of: {names}')
     return torch.device(chosen)

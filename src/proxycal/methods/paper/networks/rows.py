@@ -138,11 +138,11 @@ class FileRows:
         """Read each model's own rows."""
         index = sets.index.cpu().numpy()
         wanted = index.ravel()
-        found = np.empty((len(wanted), sum(self.widths.values()) + 1), dtype=np.float32)
+        block = np.empty((len(wanted), sum(self.widths.values()) + 1), dtype=np.float32)
         for begin in range(0, len(wanted), ROWS_OF_A_MAP):
             part = slice(begin, begin + ROWS_OF_A_MAP)
-            found[part] = self._mapped()[wanted[part]]
-        return self._named(torch.from_numpy(found).view(*index.shape, -1))
+            block[part] = self._mapped()[wanted[part]]
+        return self._named(torch.from_numpy(block).view(*index.shape, -1))
 
     def weights_of(self, sets: RowSets) -> Tensor:
         """The weights of each model's own rows."""

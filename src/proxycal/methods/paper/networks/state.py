@@ -27,13 +27,13 @@ def state_of(module: nn.Module, model: int) -> dict[str, np.ndarray]:
 def frozen(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
     """Put one model's state into a module with F = 1, ready to be evaluated."""
     expected = {name: tuple(value.shape[1:]) for name, value in module.state_dict().items()}
-    found = {name: tuple(value.shape) for name, value in state.items()}
-    if expected != found:
-        every = expected.keys() | found.keys()
-        wrong = sorted(name for name in every if expected.get(name) != found.get(name))
+    stored = {name: tuple(value.shape) for name, value in state.items()}
+    if expected != stored:
+        names = expected.keys() | stored.keys()
+        wrong = sorted(name for name in names if expected.get(name) != stored.get(name))
         raise StoreError(
             f"The stored network does not fit its settings, first at {wrong[0]!r}: expected shape "
-            f"{expected.get(wrong[0])}, found {found.get(wrong[0])}. Refit, or restore the run folder."
+            f"{expected.get(wrong[0])}, found {stored.get(wrong[0])}. Refit, or restore the run folder."
         )
     module.load_state_dict({name: torch.from_numpy(np.array(value))[None] for name, value in state.items()})
     module.train(False)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from proxycal.methods.paper.networks.config import VaeConfig
     from proxycal.methods.paper.networks.rows import Rows
+    from proxycal.methods.paper.settings import PaperSettings
 
 
 class Vae(Protocol):
@@ -90,10 +90,10 @@ def kl_weight(step: int, n_steps: int, beta: float, warmup: float) -> float:
     return beta if step >= rise else beta * step / rise
 
 
-def n_epochs(n_rows: int, config: VaeConfig) -> int:
+def n_epochs(n_rows: int, settings: PaperSettings) -> int:
     """The epochs asked for, or as many as reach `min_steps` optimiser steps."""
-    per_epoch = len(batch_bounds(n_rows, config.batch_size)) - 1
-    return max(config.epochs, math.ceil(config.min_steps / per_epoch))
+    per_epoch = len(batch_bounds(n_rows, settings.batch_size)) - 1
+    return max(settings.epochs, math.ceil(settings.min_steps / per_epoch))
 
 
 def check_row_sets(train: Sequence[np.ndarray], validation: Sequence[np.ndarray], stage: str) -> None:
@@ -136,7 +136,7 @@ class _Task:
     vae: Vae
     rows: Rows
     train: list[Tensor]
-    config: VaeConfig
+    settings: PaperSettings
     generators: list[torch.Generator]
     stage: str
     names: Mapping[str, Sequence[str]]
@@ -148,7 +148,7 @@ def train_models(
     weights: Tensor,
     train: list[Tensor],
     validation: list[Tensor],
-    config: VaeConfig,
+    settings: PaperSettings,
     generators: list[torch.Generator],
     stage: str,
     names: Mapping[str, Sequence[str]],
@@ -156,7 +156,7 @@ def train_models(
 ) -> Trained:
     """`train_on` with rows in memory: data : name -> (F, c, n) standardised columns; weights : (n,)."""
     rows = MemoryRows(data, weights)
-    return train_on(rows, vae, train, validation, config, generators, stage, names, report)
+    return train_on(rows, vae, train, validation, settings, generators, stage, names, report)
 
 
 def train_on(
@@ -164,7 +164,7 @@ def train_on(
     vae: Vae,
     train: list[Tensor],
     validation: list[Tensor],
-    config: VaeConfig,
+    settings: PaperSettings,
     generators: list[torch.Generator],
     stage: str,
     names: Mapping[str, Sequence[str]],
@@ -177,14 +177,14 @@ def train_on(
     was bought with an unpaid KL. The steps are taken on the device of the settings, with random numbers
     drawn on the CPU, so that a seed means the same everywhere; the models come back to the CPU.
     """
-    device = device_named(config.device)
+    device = device_named(settings.device)
     vae.to(device)
-    task = _Task(vae, rows.to(device), train, config, generators, stage, names)
-    epochs = n_epochs(max(len(own) for own in train), config)
+    task = _Task(vae, rows.to(device), train, settings, generators, stage, names)
+    epochs = n_epochs(max(len(own) for own in train), settings)
     held_out = RowSets.stack(validation)
     held_out_rows, held_out_weights = task.rows.take(held_out), task.rows.weights_of(held_out)
     held_out_noise = _normals(vae.n_latents, generators, validation).to(device)
-    optimiser = _optimiser(vae, config)
+    optimiser = _optimiser(vae, settings)
 
     best = torch.full((len(train),), torch.inf, dtype=PRECISION, device=device)
     best_epoch = torch.zeros(len(train), dtype=torch.int64, device=device)
@@ -195,14 +195,14 @@ def train_on(
         vae.train(False)
         with torch.no_grad():
             terms = vae.terms(held_out_rows, held_out_noise, None)
-            checked = _weighted_means(terms, held_out_weights, config.beta)
+            checked = _weighted_means(terms, held_out_weights, settings.beta)
         _stop_if_not_finite(checked, task, epoch, "validation")
         for name, value in means.items():
             log.setdefault(f"train_{name}", []).append(value)
         for name, value in checked.items():
             log.setdefault(f"validation_{name}", []).append(value)
 
-        if epoch > config.warmup * epochs:
+        if epoch > settings.warmup * epochs:
             better = checked["reconstruction"] < best
             best = torch.where(better, checked["reconstruction"], best)
             best_epoch[better] = epoch
@@ -217,7 +217,7 @@ def train_on(
     return Trained(history, best_epoch.cpu().numpy())
 
 
-def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
+def _optimiser(vae: Vae, settings: PaperSettings) -> torch.optim.Optimizer:
     """Adam, the observation variances with a learning rate of their own.
 
     Not the fused one: it rounds the last elements of a tensor differently from the others, so that a model's
@@ -226,8 +226,8 @@ def _optimiser(vae: Vae, config: VaeConfig) -> torch.optim.Optimizer:
     variances = [p for name, p in vae.named_parameters() if name == "log_variance"]
     others = [p for name, p in vae.named_parameters() if name != "log_variance"]
     rates = [
-        {"params": others, "lr": config.learning_rate},
-        {"params": variances, "lr": config.variance_learning_rate},
+        {"params": others, "lr": settings.learning_rate},
+        {"params": variances, "lr": settings.variance_learning_rate},
     ]
     return torch.optim.Adam(rates, foreach=False, fused=False)
 
@@ -252,7 +252,7 @@ def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs
         rows[torch.randperm(len(rows), generator=g)]
         for rows, g in zip(task.train, task.generators, strict=True)
     ]
-    bounds = batch_bounds(min(len(rows) for rows in shuffled), task.config.batch_size)
+    bounds = batch_bounds(min(len(rows) for rows in shuffled), task.settings.batch_size)
     bounds[-1] = max(len(rows) for rows in shuffled)
     n_steps = len(bounds) - 1
     draw = partial(_normals, task.vae.n_latents, task.generators)
@@ -260,7 +260,8 @@ def _run_epoch(task: _Task, optimiser: torch.optim.Optimizer, epoch: int, epochs
     task.vae.train(True)
     sums: dict[str, Tensor] = {}
     for step, batch in enumerate(task.rows.batches(shuffled, bounds, draw)):
-        beta = kl_weight((epoch - 1) * n_steps + step, epochs * n_steps, task.config.beta, task.config.warmup)
+        done = (epoch - 1) * n_steps + step
+        beta = kl_weight(done, epochs * n_steps, task.settings.beta, task.settings.warmup)
         terms = task.vae.terms(batch.columns, batch.noise, batch.mask)
         means = _weighted_means(terms, batch.weights, beta)
         _stop_if_not_finite(means, task, epoch, "training")

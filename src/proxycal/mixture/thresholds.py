@@ -1,0 +1,107 @@
+"""Every number that decides a verdict or a finding, once, with the reason or the measurement behind it.
+
+The verdict and the words that explain it read the same names from here. p-values of checks were set on the
+worlds of `proxycal bench violations` with other seeds than the benchmark reports: 0.001 or less where many
+checks are made of every fit, larger only where a false alarm costs little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Cut-offs of the verdict and the findings; see the comment above each field."""
+
+    # --- the model comparison: with a bias against without ---
+
+    # A bias that depends on E must beat the same bias without E in a likelihood ratio test at this p. The
+    # two models are nested and regular, so the test is exact enough; BIC would charge log(n) for every
+    # column of E and so deny a plain dependence wherever there are many columns.
+    gate_test_p: float = 1e-3
+    # A bias that trails by less than this part of what its parameters cost in BIC is a hint of one.
+    hint_part: float = 0.25
+    # A model this far (in BIC) behind does not catch up any more: its comparison is decided although it has
+    # not converged.
+    too_far_behind: float = 15.0
+    # Log likelihood left to gain, by a quadratic, below which a fit is at its maximum.
+    decrement: float = 1e-2
+
+    # --- what makes a claimed bias doubtful ---
+
+    # Partial R2 of the proxies given E below which they say nothing about the content of the outcome; and the
+    # p-value below which what they explain is no accident.
+    relevance: float = 0.01
+    relevance_p: float = 0.01
+    # Share of the biased rows inside the central 98% of the unbiased rows' content below which too few have
+    # anything to be compared with.
+    overlap: float = 0.5
+    overlap_tail: float = 0.01
+    # alpha in residual sds: below the first a shift is told from noise by E alone, so E must be strong;
+    # from the second on a mixture of two normals has two modes (at equal shares), and rows stand apart.
+    separation: float = 1.0
+    apart: float = 2.0
+    # With more of the rows than this called biased, the others may as well be outliers of honest reports.
+    nearly_all: float = 0.95
+    # Staiger and Stock's rule of thumb: below this first-stage F, instrumental estimates and errors mislead.
+    weak_f: float = 10.0
+    # Two estimators this many standard errors, and this part of alpha, apart cannot both be right.
+    disagree_se: float = 4.0
+    disagree_part: float = 0.3
+    # Moments contradict the exact answer only where their own test of a two-valued bias does not reject at
+    # this p. Laxer than their own verdict, below: moments that are in doubt are no witness.
+    moments_heard_p: float = 0.05
+    # Below this p of a two-valued bias the moments withdraw their own answer.
+    moments_contradicted_p: float = 0.01
+
+    # --- what could hide a bias where none is found ---
+
+    # Two components of the residual are two humps if each has this share of the rows and their means are
+    # `apart` sds of the wider one from each other.
+    hump_share: float = 0.15
+    # Below this p a proxy is moved by E other than through content. Laxer than `proxy_p`, which accuses
+    # a proxy: here a false alarm costs no more than "no bias found".
+    moved_p: float = 0.01
+    # Gap between the 95% of one group and the 5% of another, in sds within: normal groups so far apart share
+    # a twentieth of their content. A single hump, however flat, shows 0.35 at most.
+    gap: float = 0.6
+    # Share of who is in which group that E explains, from which on it tells the groups apart.
+    told: float = 0.5
+
+    # --- findings ---
+
+    # Below this p the environment predicts who is biased.
+    gate_p: float = 0.01
+    # Below this p the size of the bias differs; 0.05 since a size that varies changes no verdict.
+    constancy_p: float = 0.05
+    # Two independent estimates differ by more than this many standard errors in one of 370 agreeing cases.
+    agreement_se: float = 3.0
+    # Chance of a false alarm of each test of the outcome (direct effect of E, normal noise, even noise): with
+    # three of them, far under one in a hundred together.
+    outcome_p: float = 1e-3
+    noise_p: float = 1e-3
+    # The same of all proxies together. Low, since an outcome that the model does not quite fit lets p_biased
+    # go a little with the proxies.
+    proxy_p: float = 1e-5
+    # BIC gain from which a proxy, taken as an outcome, has a bias of its own; curved proxies reach a little.
+    own_bias_gain: float = 15.0
+    # Standard errors by which one row, or cluster, moves alpha. A wild one widens the error too: 1 is the
+    # most.
+    heavy_row: float = 0.7
+    heavy_cluster: float = 0.8
+    # Models this close in BIC to the best explain the table about as well. Their sizes agree if they differ
+    # by no more than this many standard errors, or this part of the size.
+    close_bic: float = 6.0
+    close_se: float = 3.0
+    close_part: float = 0.1
+
+    # --- spikes: values of the outcome that many rows share, such as exact zeros ---
+
+    # A value held by this share of the rows gets models with a spike. Low: a model that is not needed loses
+    # the comparison, one that is not tried cannot win it. The audit of a table
+    # warns from a higher share on (REPORTED_SPIKE in table/questions), which decides no verdict.
+    modelled_spike: float = 0.03
+
+
+THRESHOLDS = Thresholds()

@@ -1,0 +1,56 @@
+"""Plot: the estimators side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.report.plots.plot import Plot
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
+from proxycal.report.summary import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from proxycal.result import Fit
+
+
+def estimates(fit: Fit, ax: Axes | None = None) -> Axes:
+    """The estimators side by side; they rely on different assumptions."""
+    ax = styled(ax, height=0.9 + 0.38 * len(fit.estimates))
+    names = []
+    for y, row in enumerate(fit.estimates):
+        main = row.name == fit.estimate.name
+        colour = BIASED if main else MUTED
+        names.append(plain(row.name))
+        if not np.isfinite(row.alpha):
+            ax.annotate("no estimate", (0.0, y), xytext=(6, 0), textcoords="offset points", va="center",
+                        color=MUTED, fontsize=9)  # fmt: skip
+            continue
+        if np.isfinite(row.low) and np.isfinite(row.high):
+            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
+        ax.plot([row.alpha], [y], "o" if main else "D", color=colour, markersize=7 if main else 5)
+    ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    label(ax, f"size of the bias in {short(fit.roles.outcome)} ({fit.settings.level * 100:g}% intervals)", "")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+PLOT = Plot(
+    kind="estimates",
+    section="estimators",
+    title="Estimators side by side",
+    alt=lambda fit: (
+        "Estimated size of the bias by estimator: "
+        + ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
+        + "."
+    ),
+    caption=lambda fit: (
+        "The estimators rely on different assumptions; agreement means no single assumption decides the "
+        "result."
+    ),
+    draw=estimates,
+)

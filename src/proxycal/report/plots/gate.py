@@ -1,0 +1,58 @@
+"""Plot: what predicts being biased, as odds ratios of the environment columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from proxycal.report.plots.plot import Plot
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
+from proxycal.report.summary import gate_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from proxycal.result import Fit
+
+
+def gate(fit: Fit, ax: Axes | None = None) -> Axes:
+    """What multiplies the odds of being biased, by environment column, with pointwise intervals."""
+    terms = fit.method_fit.details.gate
+    ax = styled(ax, height=1.0 + 0.27 * len(terms))
+    for y, row in enumerate(terms):
+        sure = row.low > 1.0 or row.high < 1.0
+        colour = BIASED if sure else MUTED
+        if np.isfinite(row.low) and np.isfinite(row.high):
+            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
+        ax.plot([row.odds], [y], "o" if sure else "D", color=colour, markersize=6 if sure else 5)
+    ax.set_xscale("log")
+    ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
+    # Odds of this kind often span less than a factor of ten: ticks at 1, 2, 5 of each power.
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_yticks(range(len(terms)), [plain(short(gate_label(row), 34)) for row in terms])
+    ax.set_ylim(len(terms) - 0.4, -0.6)
+    label(ax, f"odds ratio of being biased ({fit.settings.level * 100:g}% intervals)", "")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+PLOT = Plot(
+    kind="gate",
+    section="who",
+    title="What predicts being biased",
+    alt=lambda fit: "Odds ratios of being biased by environment column; the table beside it has the numbers.",
+    caption=lambda fit: (
+        "With the other columns held equal. "
+        f"Grey: the {fit.settings.level * 100:g}% interval includes 1, no difference."
+    ),
+    draw=gate,
+    lacking=lambda fit: (
+        ""
+        if fit.method_fit.details.gate
+        else f"method='{fit.settings.method}' has no model of who is biased: fit with method='exact'"
+    ),
+)

@@ -1,0 +1,94 @@
+"""Plot: the share of biased rows by groups of each environment column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxycal.report.plots.plot import Plot
+from proxycal.report.style import BIASED, INK, label, plain, short, styled
+from proxycal.report.summary import ShareRow, percent, shares, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from proxycal.result import Fit
+
+# Columns shown: those in which the share of biased rows varies most.
+MAX_COLUMNS = 6
+
+
+def who(fit: Fit, ax: Axes | None = None) -> Axes:
+    """Share of biased rows by the groups of each environment column, with pointwise intervals."""
+    rows = _widest(shares(fit))
+    ax = styled(ax, height=0.9 + 0.24 * (len(rows) + len({row.column for row in rows})))
+    ticks: list[float] = []
+    labels: list[str] = []
+    y = 0.0
+    column = None
+    for row in rows:
+        if row.column != column:
+            column = row.column
+            ax.annotate(
+                plain(short(row.column)),
+                xy=(0.0, y),
+                xycoords=("axes fraction", "data"),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                color=INK,
+                fontsize=9,
+                fontweight="bold",
+            )
+            y += 1.0
+        ax.plot([row.low, row.high], [y, y], color=BIASED, linewidth=2.0, solid_capstyle="butt", alpha=0.55)
+        ax.plot([row.share], [y], "o", color=BIASED, markersize=5)
+        ticks.append(y)
+        labels.append(plain(f"{short(row.group)}  (n = {row.n:,})"))
+        y += 1.0
+    ax.axvline(fit.share_biased, color=INK, linewidth=1.0, linestyle=":")
+    ax.annotate(
+        f"all rows {percent(fit.share_biased)}",
+        xy=(fit.share_biased, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        color=INK,
+        fontsize=9,
+    )
+    ax.set_yticks(ticks, labels)
+    ax.set_ylim(y - 0.3, -0.7)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0%", "25%", "50%", "75%", "100%"])
+    label(ax, "share of rows that are biased", "")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def _widest(rows: tuple[ShareRow, ...]) -> list[ShareRow]:
+    reach = spread(rows)
+    kept = sorted(reach, key=lambda name: -reach[name])[:MAX_COLUMNS]
+    return [row for name in kept for row in rows if row.column == name]
+
+
+PLOT = Plot(
+    kind="who",
+    section="who",
+    title="Share of biased rows",
+    alt=lambda fit: (
+        f"Share of biased {fit.roles.outcome} reports by groups of the environment columns; the table has "
+        "the numbers."
+    ),
+    caption=lambda fit: (
+        "Mean probability of bias by level or quartile, with pointwise "
+        f"{fit.settings.level * 100:g}% intervals that take the fit as given."
+        + (
+            f" Shown: the {MAX_COLUMNS} columns in which the share varies most; the table has all."
+            if len(fit.rows.environment) > MAX_COLUMNS
+            else ""
+        )
+    ),
+    draw=who,
+    lacking=lambda fit: "" if fit.rows.environment else "the fit has no environment column: declare one",
+)

@@ -1,0 +1,62 @@
+"""Where a message is read: in Python, a shell or the app. Each names rows and options in its own way."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Surface = Literal["python", "shell", "app"]
+
+# What the app calls a choice; its page shows the same words.
+APP_CHOICES = {
+    ("missing", "raise"): "stop and say where",
+    ("missing", "drop"): "leave out incomplete rows",
+    ("missing", "impute"): "fill in missing values",
+    ("method", "exact"): "exact",
+}
+
+_surface: ContextVar[Surface] = ContextVar("surface", default="python")
+
+
+@contextmanager
+def speaking(surface: Surface) -> Iterator[None]:
+    """Word messages for this surface, for as long as the block lasts.
+
+    >>> with speaking("shell"):
+    ...     choose("missing", "drop", "impute")
+    'pass --missing drop or --missing impute'
+    """
+    token = _surface.set(surface)
+    try:
+        yield
+    finally:
+        _surface.reset(token)
+
+
+def in_file() -> bool:
+    """Whether the reader has a file open and no data frame."""
+    return _surface.get() != "python"
+
+
+def choose(setting: str, *values: str) -> str:
+    """The advice to use one of these values of a setting.
+
+    >>> choose("missing", "drop", "impute")
+    "pass missing='drop' or 'impute'"
+    """
+    surface = _surface.get()
+    if surface == "python":
+        return f"pass {setting}=" + " or ".join(repr(value) for value in values)
+    if surface == "shell":
+        return "pass " + " or ".join(f"--{setting} {value}" for value in values)
+    labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
+    return f"choose {labels} under More settings"
+
+
+def convert() -> str:
+    """How to turn text into numbers."""
+    return "convert it to numbers in the file" if in_file() else "convert it with pandas.to_numeric"
