@@ -21,7 +21,7 @@ Kind = Literal["linear", "spline", "category"]
 # such levels share one coefficient.
 LEVEL_ROWS = 10
 # Knots of a spline by independent units, rows or clusters. Bends are shrunk (shrink.py), so a spare knot
-# costs little, while a missing one costs coverage where the bias bends: benchmarks/gradual.md. The outer
+# costs little, while a missing one costs coverage where the bias bends: `proxycal bench gradual`. The outer
 # knots leave 0.2% of the rows on each straight end.
 KNOTS = ((1500, 12), (200, 8), (0, 5))
 OUTER = 0.002

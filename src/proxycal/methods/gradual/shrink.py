@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # The likeliest spread is itself estimated. One too small costs coverage, one too large a little precision:
-# so it is widened. Measured on four shapes of bias: benchmarks/gradual.md.
+# so it is widened. Measured on four shapes of bias: `proxycal bench gradual`.
 WIDEN = 1.5
 
 

@@ -1,7 +1,7 @@
 """Every threshold that decides a verdict of the gradual method, with what it was measured on."""
 
 # "Bias found" needs a joint test of b below this. At 0.01 rather than 0.05 because robust tests of ten
-# coefficients reject somewhat too often in 500 rows: benchmarks/gradual.md, null worlds.
+# coefficients reject somewhat too often in 500 rows: `proxycal bench gradual`, null worlds.
 FOUND_P = 0.01
 # Over-identification below this: a proxy that the environment reaches, or content that proxies do not span.
 OVER_P = 0.01
@@ -24,7 +24,7 @@ SHRINK_LEVELS = 6
 # Share of rows that serves as reference where nobody vouches for any.
 LEAST_BIASED = 0.1
 # Independent rows or clusters for each coefficient that splines need: the smallest of the simulated worlds in
-# which coverage holds has 500 rows for 24 (benchmarks/gradual.py). With fewer, straight lines.
+# which coverage holds has 500 rows for 24 (`proxycal bench gradual`). With fewer, straight lines.
 UNITS_PER_COLUMN = 20
 # Slopes of the reduced form, proxies and outcome by columns of the basis, above which splines cost minutes.
 MOST_SLOPES = 1500
