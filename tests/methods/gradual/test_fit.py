@@ -169,7 +169,7 @@ def test_a_proxy_that_the_environment_reaches_is_named(rows):
 
 def test_few_rows_get_straight_lines_and_say_so(rows):
     assert topic(fitted(rows), "form").statistic == "splines"
-    assert topic(fitted(rows.head(250)), "form").statistic == "straight lines"
+    assert topic(fitted(rows.head(70)), "form").statistic == "straight lines"
 
 
 def test_a_number_with_gaps_keeps_a_column_for_them(rows):
