@@ -23,7 +23,7 @@ VALIDATED_ROWS = 20
 SHRINK_LEVELS = 6
 # Share of rows that serves as reference where nobody vouches for any.
 LEAST_BIASED = 0.1
-# Independent rows or clusters for each coefficient that splines need; with fewer, straight lines. Chosen on the
+# Independent rows or clusters for each coefficient that splines need; with fewer, straight lines. Set on the
 # sigmoid worlds of `proxycal bench gradual`, 16 seeds of their own, 4 proxies: with 250 rows the intervals of
 # splines hold the truth in 94% of the rows, those of straight lines in 84%; with 200 clusters in 89% and 76%;
 # with 50 clusters in 83% and 87%, and splines are refused in 6 of 16 fits, straight lines in 1.
