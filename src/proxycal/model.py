@@ -56,9 +56,10 @@ class ProxyCalibrator(BaseEstimator):
     ----------
     roles : Roles
         Which column is what.
-    method : {"exact", "moments", "paper"}, default "exact"
+    method : {"exact", "moments", "gradual", "paper"}, default "exact"
         The estimator: "exact" compares mixtures with and without a bias, "moments" is a cross-check that
-        assumes no shape, "paper" trains the two networks of the published method (needs
+        assumes no shape, "gradual" is for a bias of every size that grades with the environment,
+        "paper" trains the two networks of the published method (needs
         pip install 'proxycal[paper]').
     direction : {"over", "under"}, default "over"
         Whether biased reports are too high or too low.

@@ -243,6 +243,8 @@ class Details:
     models_shape, models_noise : whether the fitted model allows for noise that is not normal, and for noise
     that differs between environments. models_direct : whether it lets the environment move the outcome.
     sizes : (BIC, alpha) of every model with a bias of one size that was compared.
+    claim : what to say after the size of a bias, in place of the share of biased rows, where the bias has no
+    two states: relative to what, and under which assumption.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -252,6 +254,7 @@ class Details:
     models_noise: bool = False
     models_direct: bool = False
     sizes: tuple[tuple[float, float], ...] = ()
+    claim: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def test_the_last_steps_are_nearly_done():
     )
 
 
-@pytest.mark.parametrize("method", ["exact", "paper", "moments"])
+@pytest.mark.parametrize("method", ["exact", "gradual", "paper", "moments"])
 def test_more_rows_take_longer(method):
     assert (
         usual_seconds(100_000, 20, method) > usual_seconds(1000, 20, method) > usual_seconds(1000, 5, method)

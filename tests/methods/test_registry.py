@@ -104,10 +104,10 @@ def test_listing_the_methods_loads_none_of_them():
         "Settings(); print([*METHODS], {'torch', 'numpy', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['exact', 'moments', 'paper'] set()"
+    assert done.stdout.strip() == "['exact', 'moments', 'gradual', 'paper'] set()"
 
 
-@pytest.mark.parametrize("name", ["exact", "moments", "paper"])
+@pytest.mark.parametrize("name", ["exact", "moments", "gradual", "paper"])
 def test_every_entry_leads_somewhere(name):
     method = METHODS[name]
     assert method.name == name

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def bench(
     kind: Annotated[
-        str, typer.Argument(help="accuracy, coverage, null, sampled, violations, speed, scale or workers.")
+        str,
+        typer.Argument(
+            help="accuracy, coverage, gradual, null, sampled, violations, speed, scale or workers."
+        ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of under two minutes.")] = False,
     resume: Resume = False,

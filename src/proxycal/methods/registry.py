@@ -198,6 +198,14 @@ _OURS = (
         cost=(4.5, 0.05),
     ),
     Method(
+        name="gradual",
+        label="gradual (a bias that grades with the environment)",
+        summary="the part of the outcome that the environment moves beyond content, whatever its shape",
+        home="proxycal.methods.gradual.fit:fit_gradual_method",
+        record="proxycal.methods.gradual.fit:GradualFit",
+        cost=(4.5, 0.2),
+    ),
+    Method(
         name="paper",
         label="paper (two neural networks)",
         summary="the method of the paper: a network for content, one for the bias score, then matching",

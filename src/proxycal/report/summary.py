@@ -77,7 +77,8 @@ def sentence(fit: Fit) -> str:
     y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
     size = f"{number(main.alpha)} ({interval_text(main.low, main.high, fit.settings.level)})"
     if fit.verdict == "bias found":
-        return f"{y} is {way} by about {size} in {percent(fit.share_biased)} of the rows."
+        where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the rows"
+        return f"{y} is {way} by about {size} {where}."
     if fit.verdict == "no bias found":
         return f"No evidence that {y} is {way} was found; {y} is left as reported."
     return (

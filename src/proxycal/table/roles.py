@@ -24,7 +24,7 @@ class Roles:
     weights      optional: observation weights, finite and above 0 (a weight of 2 equals the row twice)
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
-    truth        optional: the true value where it was validated, missing elsewhere; read by "exact"
+    truth        optional: the true value where it was validated, missing elsewhere ("exact", "gradual")
 
     >>> roles = Roles(outcome="loss", proxies=["built", "veg"], environment=["income", "hazard"])
     >>> roles.columns

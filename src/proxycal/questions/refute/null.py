@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.errors import SettingsError
 from proxycal.methods.exact.record import data_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Spec
@@ -54,6 +55,12 @@ class NullModel:
 
 def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
     """The rows with outcomes drawn from the null model."""
+    if kept.fit.details.claim:
+        raise SettingsError(
+            f"refute('null') does not apply to method='{kept.settings.method}': its tables let the "
+            "environment act on the true outcome, which this method rules out; use 'placebo', "
+            "'drop-proxy' or 'seed'"
+        )
     null = fit_null(kept.arrays, kept.settings, kept.fit.verdict == BIAS_FOUND)
     unvalidated = replace(kept.arrays, truth=None)
     return [

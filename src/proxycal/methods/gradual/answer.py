@@ -1,0 +1,223 @@
+"""The answer: the bias of each row relative to an anchor, its size, its shape, and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from proxycal.errors import TableError
+from proxycal.methods.gradual.anchor import Anchor, choose_anchor
+from proxycal.methods.gradual.basis import fit_basis
+from proxycal.methods.gradual.estimate import BiasEstimate, estimate_bias
+from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments, score_sums
+from proxycal.methods.gradual.refusals import too_few_proxies
+from proxycal.methods.gradual.shape import Shape, shapes
+from proxycal.methods.gradual.surface import RowBias, Surface, surface_of
+from proxycal.methods.gradual.thresholds import FOUND_P, VALIDATED_P, VALIDATED_ROWS
+from proxycal.methods.gradual.wording import verdict_sentence
+from proxycal.result import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from proxycal.methods.gradual.basis import Basis, Kind
+    from proxycal.result import Verdict
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GradualAnswer:
+    """Everything the gradual method says about a table.
+
+    estimate, anchor, surface : None where the proxies are too few for any estimate
+    alpha : mean |bias| over the rows that are not the reference, with its standard error and interval
+    shapes : b by level or along each environment column, relative to the reference level or the mean row
+    findings : reasons against an answer (ok=False), and checks that passed
+    """
+
+    verdict: Verdict
+    sentence: str
+    estimate: BiasEstimate | None
+    anchor: Anchor | None
+    surface: Surface | None
+    alpha: float
+    alpha_se: float
+    alpha_interval: tuple[float, float]
+    shapes: tuple[Shape, ...]
+    findings: tuple[Finding, ...]
+    level: float
+
+    def bias_of(self, columns: Mapping[str, Array]) -> RowBias:
+        """Bias of rows with these environment columns, relative to the anchor."""
+        if self.surface is None:
+            raise TableError("no bias was estimated: " + self.sentence)
+        return self.surface.bias(columns, self.level)
+
+
+def answer_gradual(
+    outcome: Array,
+    proxies: Array,
+    columns: Mapping[str, Array],
+    kinds: Mapping[str, Kind],
+    *,
+    proxy_names: Sequence[str] = (),
+    weights: Array | None = None,
+    cluster: NDArray[np.int64] | None = None,
+    trusted: NDArray[np.bool_] | None = None,
+    truth: Array | None = None,
+    interactions: Sequence[tuple[str, str]] = (),
+    shrunk_columns: Collection[str] | None = None,
+    level: float = 0.95,
+) -> GradualAnswer:
+    """Estimate a bias that grades with E, assuming that E acts on the true outcome only through content.
+
+    outcome : (n,) reports, turned so that the bias is upward
+    proxies : (n, K) measures of content that the reporter does not touch
+    columns, kinds : for each environment column its values (n,), categories as codes, and the form of b
+    proxy_names : what findings call the proxies (default: their numbers)
+    weights : (n,) sampling weights of any unit; cluster : (n,) codes of rows that belong together
+    trusted : (n,) True where the report is known to be free of the bias
+    truth : (n,) the true value where it was validated, else NaN
+    interactions : pairs of environment columns whose effects may depend on each other
+    shrunk_columns : categories to shrink (default: those with many levels)
+    level : of the intervals
+
+    >>> rng = np.random.default_rng(0)
+    >>> e = rng.normal(size=2000)
+    >>> content = 0.5 * e + rng.normal(size=2000)
+    >>> proxies = content[:, None] + 0.5 * rng.normal(size=(2000, 3))
+    >>> reported = content + 0.8 * e + 0.5 * rng.normal(size=2000)
+    >>> answer = answer_gradual(reported, proxies, {"e": e}, {"e": "linear"})
+    >>> answer.verdict, answer.estimate.dimension, answer.anchor.kind
+    ('bias found', 1, 'the least biased tenth')
+    """
+    if proxies.shape[1] < 2:
+        return _refused(too_few_proxies(proxies.shape[1]), level)
+    fitted = fit_basis(columns, kinds, interactions, weights, _count_units(outcome, cluster))
+    basis, rows = _independent(fitted, columns, proxies, outcome, weights)
+    reduced = reduce(row_moments(rows, proxies, outcome, weights))
+    scores = score_sums(reduced, rows, proxies, outcome, weights, cluster)
+    estimate = estimate_bias(basis, reduced, scores, shrunk_columns, proxy_names)
+    anchor = choose_anchor(rows, estimate.coefficients, outcome, weights, cluster, trusted, truth)
+    findings = list(estimate.refusals)
+    if truth is not None and anchor.kind == "validated rows":
+        findings += _check_validated(estimate, anchor, rows, outcome - truth, weights)
+    alpha, alpha_se = mean_size(estimate, anchor, rows, weights)
+    half = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees)) * alpha_se
+    verdict = _verdict(estimate, findings)
+    return GradualAnswer(
+        verdict=verdict,
+        sentence=verdict_sentence(verdict, estimate, anchor, findings),
+        estimate=estimate,
+        anchor=anchor,
+        surface=surface_of(estimate, anchor),
+        alpha=alpha,
+        alpha_se=alpha_se,
+        alpha_interval=(max(alpha - half, 0.0), alpha + half),
+        shapes=shapes(estimate, basis.mean_parts(columns, weights), columns, weights, level),
+        findings=tuple(findings),
+        level=level,
+    )
+
+
+def _count_units(outcome: Array, cluster: NDArray[np.int64] | None) -> int:
+    return len(outcome) if cluster is None else len(np.unique(cluster))
+
+
+def _independent(
+    basis: Basis, columns: Mapping[str, Array], proxies: Array, outcome: Array, weights: Array | None
+) -> tuple[Basis, Array]:
+    """The basis without columns that repeat others, and its (n, q) values."""
+    rows = basis.transform(columns)
+    repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
+    return basis.without(repeated), rows[:, ~repeated]
+
+
+def mean_size(
+    estimate: BiasEstimate, anchor: Anchor, basis: Array, weights: Array | None
+) -> tuple[float, float]:
+    """alpha: mean |bias| over the rows that are not the reference, and its standard error (delta method)."""
+    others = ~anchor.rows
+    if not others.any():
+        return 0.0, 0.0
+    gap = basis[others] - anchor.reference
+    bias = gap @ estimate.coefficients + anchor.offset
+    mass = np.ones(len(bias)) if weights is None else weights[others]
+    sign = np.sign(bias)
+    slope = np.average(sign[:, None] * gap, axis=0, weights=mass)
+    by_offset = float(np.average(sign, weights=mass))
+    variance = slope @ estimate.covariance @ slope + by_offset**2 * anchor.offset_var
+    return float(np.average(np.abs(bias), weights=mass)), float(np.sqrt(variance))
+
+
+def _check_validated(
+    estimate: BiasEstimate, anchor: Anchor, basis: Array, error: Array, weights: Array | None
+) -> list[Finding]:
+    """Do the errors seen on validated rows follow b(E)? The one test of exclusion that data allow.
+
+    Slope of (error - bias) on bias over the validated rows; its variance has a part from b, which all rows
+    share, and a part from the noise of the reports.
+    """
+    rows = anchor.rows
+    # Where no bias is found there is no direction to compare.
+    if int(rows.sum()) < VALIDATED_ROWS or estimate.p_value >= FOUND_P:
+        return []
+    mass = np.ones(int(rows.sum())) if weights is None else weights[rows]
+    mass = mass / mass.sum()
+    gap = basis[rows] - anchor.reference
+    bias = gap @ estimate.coefficients
+    size = float(mass @ bias**2)
+    if size <= 0.0:
+        return []
+    left = error[rows] - anchor.offset - bias
+    slope = float(mass @ (bias * left)) / size
+    toward = (mass * bias) @ gap / size
+    noise = float(np.sum((mass * bias * left) ** 2)) / size**2
+    t = slope / np.sqrt(toward @ estimate.covariance @ toward + noise)
+    p = float(2.0 * stats.t.sf(abs(t), int(rows.sum()) - 2))
+    ok = p >= VALIDATED_P
+    agree = "agree with" if ok else "contradict"
+    return [
+        Finding(
+            "Do validated rows follow the estimated bias?",
+            f"{1.0 + slope:.2f} per unit, p = {p:.2g}",
+            f"On {int(rows.sum())} validated rows the error of the report rises by {1.0 + slope:.2f} "
+            f"per unit of the estimated bias (p = {p:.2g}): they {agree} it.",
+            "Nothing to do."
+            if ok
+            else "The environment acts on the true outcome directly: model the error of the validated rows "
+            "instead, for example by regression calibration.",
+            ok=ok,
+            topic="validated-rows",
+            value=p,
+        )
+    ]
+
+
+def _verdict(estimate: BiasEstimate, findings: list[Finding]) -> Verdict:
+    if any(not finding.ok for finding in findings):
+        return "not identified"
+    return "bias found" if estimate.p_value < FOUND_P else "no bias found"
+
+
+def _refused(finding: Finding, level: float) -> GradualAnswer:
+    missing = float("nan")
+    return GradualAnswer(
+        "not identified",
+        finding.reading,
+        None,
+        None,
+        None,
+        missing,
+        missing,
+        (missing, missing),
+        (),
+        (finding,),
+        level,
+    )

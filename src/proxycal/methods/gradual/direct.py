@@ -1,0 +1,73 @@
+"""Which proxy does the environment reach directly, and by which column? A robust score test for each pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg, stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from proxycal.methods.gradual.basis import Basis
+    from proxycal.methods.gradual.mimic import MimicFit
+    from proxycal.methods.gradual.moments import Reduced
+
+    Array = NDArray[np.float64]
+
+# A direct effect of which less than this share is left once content has adapted to it cannot be tested.
+TESTABLE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class DirectEffect:
+    """The most suspect pair: index of the proxy, environment column, p-value corrected for all pairs."""
+
+    proxy: int
+    column: str
+    p: float
+
+
+def strongest_direct_effect(
+    fit: MimicFit, reduced: Reduced, basis: Basis, covariance: Array, units: int
+) -> DirectEffect | None:
+    """Score test of a direct effect of each environment column on each proxy; None where none can be tested.
+
+    The over-identification test spreads over all restrictions at once; a proxy that one column reaches along
+    a straight line is seen in far fewer rows by asking for just that.
+    """
+    tests = list(_tests(fit, reduced, basis, covariance, units))
+    if not tests:
+        return None
+    proxy, column, p = min(tests, key=lambda test: test[2])
+    return DirectEffect(proxy, column, min(p * len(tests), 1.0))
+
+
+def _tests(
+    fit: MimicFit, reduced: Reduced, basis: Basis, covariance: Array, units: int
+) -> Iterator[tuple[int, str, float]]:
+    k1, width = reduced.slopes.shape
+    owners, straight = np.array(basis.owners), ~basis.bent
+    directions = np.linalg.inv(reduced.whiten)
+    variance = fit.left @ covariance @ fit.left
+    for name in dict.fromkeys(basis.owners):
+        columns = directions[:, (owners == name) & straight]
+        for proxy in range(k1 - 1):
+            rows = slice(proxy * width, (proxy + 1) * width)
+            # d slopes / d effect has the columns' directions in the rows of this proxy, zeros elsewhere.
+            start = columns.T @ fit.weight[rows, rows] @ columns
+            left = columns.T @ fit.left[rows, rows] @ columns
+            shares, vectors = linalg.eigh(left, start)
+            tested = vectors[:, shares > TESTABLE]
+            rank = tested.shape[1]
+            if rank == 0 or units <= rank:
+                continue
+            score = tested.T @ columns.T @ (fit.weight @ fit.misfit)[rows]
+            spread = tested.T @ columns.T @ variance[rows, rows] @ columns @ tested
+            statistic = float(score @ np.linalg.solve(spread, score))
+            f = statistic * (units - rank) / ((units - 1) * rank)
+            yield proxy, str(name), float(stats.f.sf(f, rank, units - rank))

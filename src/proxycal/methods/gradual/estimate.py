@@ -1,0 +1,177 @@
+"""From sums to the estimate: number of contents, b and its covariance, tests, what speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.errors import TableError
+from proxycal.methods.checks.wald import wald_p
+from proxycal.methods.gradual.direct import DirectEffect, strongest_direct_effect
+from proxycal.methods.gradual.mimic import MimicFit, fit_mimic, most_contents
+from proxycal.methods.gradual.refusals import refusals
+from proxycal.methods.gradual.sensitivity import Sensitivity, sensitivity
+from proxycal.methods.gradual.shrink import Group, bends_group, levels_group, shrink
+from proxycal.methods.gradual.thresholds import SHRINK_LEVELS
+from proxycal.methods.gradual.tsls import TslsFit, first_stage, fit_tsls
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from proxycal.methods.gradual.basis import Basis
+    from proxycal.methods.gradual.moments import Reduced, ScoreSums
+    from proxycal.result import Finding
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BiasEstimate:
+    """b(E) up to a constant, from sufficient statistics alone.
+
+    coefficients, covariance : (q,), (q, q) in the outcome's units per unit of the basis, after shrinkage
+    tsls_coefficients, tsls_covariance : the same by 2SLS, None where K < 2d
+    wald_p : joint test that the environment moves nothing beyond content, before shrinkage
+    straight_p : the same for the straight lines and levels closest to b(E); stronger where b bends little
+    units : independent units, clusters or rows; degrees : of freedom of the intervals
+    n_effective : rows that independent, equally weighted observations would need
+    direct : the proxy and the environment column most suspect of a direct effect
+    tried : fits by number of contents, 0 first; refusals : what forbids an answer
+    """
+
+    basis: Basis
+    reduced: Reduced
+    fit: MimicFit
+    tsls: TslsFit | None
+    coefficients: Array
+    covariance: Array
+    tsls_coefficients: Array | None
+    tsls_covariance: Array | None
+    wald_p: float
+    straight_p: float
+    units: int
+    degrees: float
+    n_effective: float
+    tried: tuple[MimicFit, ...]
+    direct: DirectEffect | None
+    sensitivity: Sensitivity
+    refusals: tuple[Finding, ...]
+
+    @property
+    def p_value(self) -> float:
+        """Of both joint tests, corrected for there being two."""
+        return min(2.0 * min(self.wald_p, self.straight_p), 1.0)
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of contents chosen."""
+        return self.fit.structure.dimension
+
+
+def estimate_bias(
+    basis: Basis,
+    reduced: Reduced,
+    scores: ScoreSums,
+    shrunk_columns: Collection[str] | None = None,
+    proxy_names: Sequence[str] = (),
+) -> BiasEstimate:
+    """Estimate b(E) from the reduced form and its scores.
+
+    shrunk_columns : categories to shrink (default: those with more than SHRINK_LEVELS levels)
+    proxy_names : what refusals call the proxies (default: their numbers)
+    """
+    k1, width = reduced.slopes.shape
+    if scores.count <= width + k1:
+        raise TableError(
+            f"{scores.count} independent rows or clusters cannot determine {width} environment coefficients: "
+            "use fewer environment columns, straight lines instead of splines, or a finer cluster"
+        )
+    names = proxy_names or [f"proxy {index + 1}" for index in range(k1 - 1)]
+    largest = most_contents(k1 - 1, width)
+    covariance = scores.covariance(reduced.weight, 1 + width + largest)
+    # The slopes of independent rows have variance 1/n in these units: what they have instead tells the n.
+    n_effective = 1.0 / float(np.mean(np.diag(covariance)[: reduced.slopes.size]))
+    tried = _try_contents(reduced, covariance, n_effective, largest)
+    fit = _choose(tried)
+    relevance_p = _relevance(reduced, covariance, scores.count)
+    direct = strongest_direct_effect(fit, reduced, basis, covariance, scores.count)
+    normalising = first_stage(reduced, fit.structure.dimension, n_effective)[1]
+    tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
+    to_units = reduced.whiten * reduced.scale[-1]
+    raw_cov = to_units @ fit.bias_cov @ to_units.T
+    shrunk = shrink(to_units @ fit.bias, raw_cov, _groups(basis, shrunk_columns))
+    wald_p, straight_p = _joint_tests(fit, reduced, basis.bent, scores.count)
+    return BiasEstimate(
+        basis=basis,
+        reduced=reduced,
+        fit=fit,
+        tsls=tsls,
+        coefficients=shrunk.coefficients,
+        covariance=shrunk.covariance,
+        tsls_coefficients=None if tsls is None else to_units @ tsls.bias,
+        tsls_covariance=None if tsls is None else to_units @ tsls.bias_cov @ to_units.T,
+        wald_p=wald_p,
+        straight_p=straight_p,
+        units=scores.count,
+        degrees=float(scores.count - 1 - (width + fit.structure.dimension if scores.codes is None else 0)),
+        n_effective=n_effective,
+        tried=tried,
+        direct=direct,
+        sensitivity=sensitivity(fit.structure, reduced.whiten, basis.owners),
+        refusals=tuple(refusals(fit, tsls, direct, names, largest, relevance_p)),
+    )
+
+
+def _relevance(reduced: Reduced, covariance: Array, units: int) -> float:
+    """p-value of "the proxies say nothing of the outcome, given the environment"."""
+    # The outcome is the last row of the lower triangle; its own variance comes last of all.
+    k1 = len(reduced.scale)
+    shared = slice(len(covariance) - k1, len(covariance) - 1)
+    return wald_p(reduced.resid[-1, :-1], covariance[shared, shared], units)
+
+
+def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units: int) -> tuple[float, float]:
+    """p-values for all coefficients, and for the projection of b(E) on straight lines and levels."""
+    p = wald_p(fit.bias, fit.bias_cov, units)
+    if not bent.any() or bent.all():
+        return p, p
+    # In the whitened basis least squares on some columns is an orthogonal projection on their span.
+    spanned = np.linalg.qr(np.linalg.inv(reduced.whiten)[:, ~bent])[0]
+    return p, wald_p(spanned.T @ fit.bias, spanned.T @ fit.bias_cov @ spanned, units)
+
+
+def _try_contents(
+    reduced: Reduced, covariance: Array, n_effective: float, largest: int
+) -> tuple[MimicFit, ...]:
+    """Fits with 0, 1, 2, ... contents, until one more makes the criterion worse."""
+    tried: list[MimicFit] = []
+    for d in range(largest + 1):
+        tried.append(fit_mimic(reduced, d, covariance, n_effective))
+        if d > 1 and tried[-1].bic > tried[-2].bic:
+            break
+    return tuple(tried)
+
+
+def _choose(tried: tuple[MimicFit, ...]) -> MimicFit:
+    """The best by the information criterion among the fits that are determined at all."""
+    determined = [fit for fit in tried if fit.flat == 0]
+    return min(determined or tried, key=lambda fit: fit.bic)
+
+
+def _groups(basis: Basis, shrunk_columns: Collection[str] | None) -> list[Group]:
+    """Bends of every spline, and the levels of categories with many levels or of those asked for."""
+    owners, bent = np.array(basis.owners), basis.bent
+    groups = []
+    for term in basis.terms:
+        own = owners == term.name
+        if term.kind == "spline":
+            groups.append(bends_group(np.flatnonzero(own & bent)))
+        elif term.kind == "category":
+            many = len(term.levels) > SHRINK_LEVELS
+            if many if shrunk_columns is None else term.name in shrunk_columns:
+                groups.append(levels_group(np.flatnonzero(own)))
+    return groups

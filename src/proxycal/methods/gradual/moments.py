@@ -1,0 +1,214 @@
+"""What the rows say, in sums that add up over pieces: means, cross-products, and scores by cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg, sparse
+
+from proxycal.errors import TableError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# A basis column of which less than this share of its variance is left beside the others repeats them.
+REPEATED = 1e-8
+# Rows handled at a time: a score has some hundreds of entries.
+CHUNK = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Weighted mean and scatter of (B(E), P, y), additive over pieces of the table.
+
+    rows, weight, weight_sq : number of rows, sum of weights, sum of squared weights
+    mean : (q + K + 1,); scatter : (q + K + 1, q + K + 1) about the mean
+    width : q, the number of basis columns
+    """
+
+    rows: int
+    weight: float
+    weight_sq: float
+    mean: Array
+    scatter: Array
+    width: int
+
+    def __add__(self, other: Moments) -> Moments:
+        # Means are merged before products are (Chan, Golub and LeVeque): raw sums of squares would lose the
+        # digits of a column whose mean is far from zero.
+        weight = self.weight + other.weight
+        gap = other.mean - self.mean
+        return Moments(
+            self.rows + other.rows,
+            weight,
+            self.weight_sq + other.weight_sq,
+            self.mean + gap * (other.weight / weight),
+            self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight),
+            self.width,
+        )
+
+    @property
+    def n_kish(self) -> float:
+        """Rows that equal weights would need for the same precision of a mean."""
+        return self.weight**2 / self.weight_sq
+
+
+def row_moments(basis: Array, proxies: Array, outcome: Array, weights: Array | None = None) -> Moments:
+    """Moments of these rows. basis (n, q), proxies (n, K), outcome (n,), weights (n,) or None."""
+    values = np.column_stack([basis, proxies, outcome])
+    mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    total = float(mass.sum())
+    if not total > 0.0:
+        raise TableError("the weights of these rows sum to zero: leave out rows without weight")
+    mean = mass @ values / total
+    centred = values - mean
+    scatter = centred.T @ (centred * mass[:, None])
+    return Moments(len(values), total, float(mass @ mass), mean, scatter, basis.shape[1])
+
+
+def repeated_columns(moments: Moments) -> NDArray[np.bool_]:
+    """(q,) mask of basis columns that those before them already span: constants and copies."""
+    gram = moments.scatter[: moments.width, : moments.width].copy()
+    size = np.diag(gram).copy()
+    repeated = np.zeros(moments.width, dtype=bool)
+    for j in range(moments.width):
+        if size[j] <= 0.0 or gram[j, j] <= REPEATED * size[j]:
+            repeated[j] = True
+            continue
+        column = gram[:, j] / gram[j, j]
+        gram -= np.outer(column, gram[j])
+    return repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The reduced form: (P, y) on B(E), in units in which nothing has a scale.
+
+    With X = (B - center) @ whiten, whose covariance is the identity, and Y = ((P, y) - mean) / scale:
+    slopes : (K + 1, q) of Y on X; resid : (K + 1, K + 1) covariance of what is left, with unit diagonal.
+    The outcome is the last row of both.
+    """
+
+    slopes: Array
+    resid: Array
+    center: Array
+    whiten: Array
+    mean: Array
+    scale: Array
+    rows: int
+    weight: float
+    n_kish: float
+
+    def regressors(self, basis: Array) -> Array:
+        """(n, q) whitened basis columns."""
+        return (basis - self.center) @ self.whiten
+
+
+def reduce(moments: Moments) -> Reduced:
+    """Least squares of every proxy and the outcome on the basis, from the moments alone."""
+    q = moments.width
+    cov = moments.scatter / moments.weight
+    root = linalg.cholesky(cov[:q, :q], lower=True)
+    whiten = linalg.solve_triangular(root, np.eye(q), lower=True).T
+    slopes = cov[q:, :q] @ whiten
+    left = cov[q:, q:] - slopes @ slopes.T
+    variance = np.diag(left)
+    if (variance <= 1e-12 * np.diag(cov)[q:]).any():
+        raise TableError(
+            "the environment determines a proxy or the outcome exactly: nothing is left to compare; "
+            "leave out the environment column that repeats it"
+        )
+    scale = np.sqrt(variance)
+    return Reduced(
+        slopes=slopes / scale[:, None],
+        resid=left / np.outer(scale, scale),
+        center=moments.mean[:q],
+        whiten=whiten,
+        mean=moments.mean[q:],
+        scale=scale,
+        rows=moments.rows,
+        weight=moments.weight,
+        n_kish=moments.n_kish,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSums:
+    """Sums of the rows' influence on (slopes, resid) by cluster; additive where clusters straddle pieces.
+
+    rows, count : rows, and independent units among them (clusters, or rows)
+    codes : (G,) cluster codes with their sums in `sums` (G, p); without clusters every row is its own,
+    `codes` is None, `sums` is empty and `outer` (p, p) already holds the sum of outer products.
+    """
+
+    rows: int
+    count: int
+    codes: NDArray[np.int64] | None
+    sums: Array
+    outer: Array
+
+    def __add__(self, other: ScoreSums) -> ScoreSums:
+        rows = self.rows + other.rows
+        if self.codes is None or other.codes is None:
+            return ScoreSums(rows, rows, None, self.sums, self.outer + other.outer)
+        codes, sums = sum_by_code(
+            np.concatenate([self.codes, other.codes]), np.vstack([self.sums, other.sums])
+        )
+        return ScoreSums(rows, len(codes), codes, sums, self.outer)
+
+    def covariance(self, weight: float, lost: int) -> Array:
+        """(p, p) sampling covariance of (slopes, resid).
+
+        weight : sum of weights of the whole table; lost : coefficients of the equation, constant included.
+        The correction is that of HC1, and with clusters G/(G-1) * (n-1)/(n-lost), as everywhere.
+        """
+        if self.codes is None:
+            return self.outer / weight**2 * (self.rows / max(self.rows - lost, 1))
+        correction = self.count / max(self.count - 1, 1) * (self.rows - 1) / max(self.rows - lost, 1)
+        return self.sums.T @ self.sums / weight**2 * correction
+
+
+def score_sums(
+    reduced: Reduced,
+    basis: Array,
+    proxies: Array,
+    outcome: Array,
+    weights: Array | None = None,
+    cluster: NDArray[np.int64] | None = None,
+) -> ScoreSums:
+    """Scores of these rows under the reduced form of the whole table (the second pass)."""
+    width = reduced.slopes.size + len(reduced.scale) * (len(reduced.scale) + 1) // 2
+    codes = np.zeros(0, dtype=np.int64)
+    sums, outer = np.zeros((0, width)), np.zeros((width, width))
+    for start in range(0, len(outcome), CHUNK):
+        part = slice(start, start + CHUNK)
+        scores = _scores(reduced, basis[part], np.column_stack([proxies[part], outcome[part]]))
+        if weights is not None:
+            scores *= weights[part][:, None]
+        if cluster is None:
+            outer += scores.T @ scores
+        else:
+            codes, sums = sum_by_code(np.concatenate([codes, cluster[part]]), np.vstack([sums, scores]))
+    if cluster is None:
+        return ScoreSums(len(outcome), len(outcome), None, sums, outer)
+    return ScoreSums(len(outcome), len(codes), codes, sums, outer)
+
+
+def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:
+    regressors = reduced.regressors(basis)
+    left = (values - reduced.mean) / reduced.scale - regressors @ reduced.slopes.T
+    slopes = (left[:, :, None] * regressors[:, None, :]).reshape(len(left), -1)
+    i, j = np.tril_indices(left.shape[1])
+    return np.hstack([slopes, left[:, i] * left[:, j] - reduced.resid[i, j]])
+
+
+def sum_by_code(codes: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Rows of `values` summed by code, codes in ascending order."""
+    unique, index = np.unique(codes, return_inverse=True)
+    rows = len(codes)
+    add = sparse.csr_matrix((np.ones(rows), (index, np.arange(rows))), shape=(len(unique), rows))
+    return unique, np.asarray(add @ values)

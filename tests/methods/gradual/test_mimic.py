@@ -1,0 +1,159 @@
+"""The system of content, proxies and bias: gradients, identification, tests, and known answers."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from proxycal.methods.gradual import mimic
+from proxycal.methods.gradual.basis import fit_basis
+from proxycal.methods.gradual.direct import strongest_direct_effect
+from proxycal.methods.gradual.mimic import fit_mimic, fit_structure, most_contents, spare_moments
+from proxycal.methods.gradual.moments import reduce, row_moments, score_sums
+from proxycal.methods.gradual.tsls import fit_tsls
+
+BIAS = np.array([1.0, 0.0, -0.5, 0.0])
+
+
+def rows(seed=0, n=1500, n_proxies=4, contents=2, reach=0.0, heavy=False):
+    rng = np.random.default_rng(seed)
+    e = rng.normal(size=(n, 4))
+    gamma = np.array([[0.6, -0.3, 0.3, 0.0], [0.0, 0.5, 0.4, -0.3]])[:contents]
+    z = e @ gamma.T + 0.8 * rng.normal(size=(n, contents))
+    load = np.array([[1.0, 0.3, 0.8, 0.6, 0.9], [0.2, 1.0, -0.5, 0.7, -0.3]])[:contents, :n_proxies]
+    noise = (
+        (lambda *size: rng.standard_t(5, size=size) * 0.77)
+        if heavy
+        else (lambda *size: rng.normal(size=size))
+    )
+    proxies = z @ load + 0.6 * noise(n, n_proxies)
+    proxies[:, -1] += reach * e[:, 3]
+    outcome = z @ [1.5, 1.0][:contents] + e @ BIAS + 0.7 * noise(n)
+    return e, proxies, outcome
+
+
+def fitted(data, d):
+    moments = row_moments(*data)
+    reduced = reduce(moments)
+    covariance = score_sums(reduced, *data).covariance(moments.weight, 7)
+    fit = fit_mimic(reduced, d, covariance, moments.rows)
+    units = reduced.whiten * reduced.scale[-1]
+    return units @ fit.bias, np.sqrt(np.diag(units @ fit.bias_cov @ units.T)), fit
+
+
+@pytest.mark.parametrize("n_proxies", [3, 4, 5])
+def test_the_bias_is_recovered_where_least_squares_is_off(n_proxies):
+    data = rows(seed=11, n=4000, n_proxies=n_proxies)
+    bias, se, fit = fitted(data, 2)
+    assert fit.flat == 0
+    assert fit.over_p > 0.01
+    assert (np.abs(bias - BIAS) < 3.5 * se).all()
+    assert se.max() < 0.1
+    naive = np.linalg.lstsq(np.column_stack([np.ones(4000), *data[1].T, data[0]]), data[2], rcond=None)[0][
+        -4:
+    ]
+    assert np.abs(naive - BIAS).max() > 2.0 * np.abs(bias - BIAS).max()
+
+
+def test_standard_errors_match_the_spread_over_tables():
+    fits = [fitted(rows(seed, n=600, heavy=True), 2) for seed in range(60)]
+    estimates, errors = np.array([f[0] for f in fits]), np.array([f[1] for f in fits])
+    np.testing.assert_allclose(errors.mean(axis=0), estimates.std(axis=0, ddof=1), rtol=0.3)
+    assert np.mean(np.abs(estimates - BIAS) < 1.96 * errors) > 0.9
+
+
+def test_the_over_identification_test_has_its_size_and_sees_a_proxy_that_e_reaches():
+    valid = [fitted(rows(seed, n=600, heavy=True), 2)[2].over_p for seed in range(60)]
+    assert np.mean(np.array(valid) < 0.05) <= 0.13
+    assert np.mean(valid) == pytest.approx(0.5, abs=0.15)
+    reached = [fitted(rows(seed, n=1000, reach=0.35), 2)[2].over_p for seed in range(10)]
+    assert np.mean(np.array(reached) < 0.01) >= 0.9
+
+
+def test_one_content_and_two_proxies_is_two_stage_least_squares_when_it_is_just_identified():
+    # Without instruments in E (one column that moves nothing) both use the same three covariances.
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=400)
+    data = (
+        rng.normal(size=(400, 1)),
+        z[:, None] + 0.5 * rng.normal(size=(400, 2)),
+        2.0 * z + rng.normal(size=400),
+    )
+    reduced = reduce(row_moments(*data))
+    slopes = reduced.slopes.copy()
+    slopes[:-1] = 0.0
+    object.__setattr__(reduced, "slopes", slopes)
+    structure = fit_structure(reduced, 1)
+    both = fit_tsls(reduced, (0,), np.eye(3 + 6), 400)
+    ratio = structure.loadings[-1, 0] / structure.loadings[0, 0]
+    assert ratio == pytest.approx(both.slopes[0], rel=1e-4)
+    assert structure.distance == pytest.approx(0.0, abs=1e-8)
+
+
+def test_gradient_and_jacobian_are_right():
+    reduced = reduce(row_moments(*rows(n=300)))
+    rng = np.random.default_rng(2)
+    at = np.concatenate([0.5 * rng.normal(size=10), rng.uniform(0.3, 0.8, size=5)])
+    error = check_grad(
+        lambda v: mimic._objective(v, reduced, 2)[0], lambda v: mimic._objective(v, reduced, 2)[1], at
+    )
+    assert error < 1e-4
+    structure = fit_structure(reduced, 2)
+
+    def moments(values):
+        load, errors, gamma, bias = np.split(values, [10, 15, 23])
+        load, gamma = load.reshape(5, 2), gamma.reshape(2, 4)
+        slopes = load @ gamma
+        slopes[-1] += bias
+        return np.append(slopes.ravel(), (load @ load.T + np.diag(errors))[np.tril_indices(5)])
+
+    start = np.concatenate(
+        [structure.loadings.ravel(), structure.errors, structure.gamma.ravel(), structure.bias]
+    )
+    numeric = np.array(
+        [(moments(start + h) - moments(start - h)) / 2e-5 for h in 1e-5 * np.eye(len(start))]
+    ).T
+    np.testing.assert_allclose(mimic._jacobian(structure), numeric, atol=1e-8)
+
+
+def test_more_contents_than_there_are_leave_a_direction_hardly_determined():
+    data = rows(n_proxies=5)
+    assert fitted(data, 3)[2].least_information < 0.1 * fitted(data, 2)[2].least_information
+
+
+def test_the_proxy_that_e_reaches_is_named_with_the_column():
+    for reach in (0.0, 0.35):
+        e, proxies, outcome = rows(seed=3, reach=reach)
+        columns = {f"e{k}": e[:, k] for k in range(4)}
+        basis = fit_basis(columns, dict.fromkeys(columns, "linear"))
+        data = (basis.transform(columns), proxies, outcome)
+        moments = row_moments(*data)
+        reduced = reduce(moments)
+        covariance = score_sums(reduced, *data).covariance(moments.weight, 7)
+        fit = fit_mimic(reduced, 2, covariance, moments.rows)
+        suspect = strongest_direct_effect(fit, reduced, basis, covariance, moments.rows)
+        assert suspect is not None
+        if reach:
+            assert (suspect.proxy, suspect.column) == (3, "e3")
+            assert suspect.p < 1e-6
+        else:
+            assert suspect.p > 0.01
+
+
+def test_a_content_that_only_the_outcome_could_show_is_flat():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(800, 2))
+    fit = fitted((rng.normal(size=(800, 3)), noise, rng.normal(size=800)), 1)[2]
+    assert fit.flat > 0 or fit.least_information < 10.0
+
+
+def test_the_criterion_chooses_the_number_of_contents():
+    for contents in (1, 2):
+        data = rows(contents=contents, n_proxies=4)
+        tried = [fitted(data, d)[2].bic for d in range(4)]
+        assert int(np.argmin(tried)) == contents
+
+
+def test_counts_of_proxies_and_moments():
+    assert [most_contents(k, 6) for k in (1, 2, 3, 4, 6)] == [0, 1, 2, 3, 5]
+    assert most_contents(4, 1) == 2
+    assert spare_moments(2, 5, 1) == 5
