@@ -46,6 +46,15 @@ TESTED_ELSEWHERE = {
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
     # The record that the questions of the audit share.
     "table/audited.py": "table/test_questions.py",
+    # Steps of one estimate, each asked of it.
+    "methods/gradual/anchor.py": "methods/gradual/test_answer.py",
+    "methods/gradual/direct.py": "methods/gradual/test_answer.py",
+    "methods/gradual/estimate.py": "methods/gradual/test_answer.py",
+    "methods/gradual/refusals.py": "methods/gradual/test_answer.py",
+    "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
+    "methods/gradual/shape.py": "methods/gradual/test_answer.py",
+    "methods/gradual/surface.py": "methods/gradual/test_fit.py",
+    "methods/gradual/thresholds.py": "methods/gradual/test_answer.py",
     # Pages and answers, end to end.
     "app/answer.py": "app/test_job.py",
     "studies/nhanes_figures.py": "studies/test_nhanes.py",

@@ -16,7 +16,7 @@ from proxycal.settings import Settings
 
 
 def answer(alpha: float, gain: float | None = None) -> SimpleNamespace:
-    findings = () if gain is None else (Finding("q", "s", "r", "m", ok=True, topic="race", value=gain),)
+    findings = () if gain is None else (Finding("q", "s", "r", "m", ok=True, topic="comparison", value=gain),)
     estimate = Estimate("exact", alpha, 0.1, alpha - 0.2, alpha + 0.2)
     return SimpleNamespace(estimate=estimate, share_biased=0.4, verdict="bias found", findings=findings)
 

@@ -27,7 +27,7 @@ def test_the_verdict_comes_first_and_the_sentence_after_it(verdict, example):
     text = told(lambda console: show_result(fit, console))
     assert text.splitlines()[0] == verdict
     assert " ".join(sentence(fit).split()) in " ".join(text.split())
-    assert "findings: 1 fine, 1 to look at" in text
+    assert "findings: 1 ok, 1 to look at" in text
 
 
 def test_the_estimate_that_is_used_is_marked():
@@ -42,7 +42,7 @@ def test_the_estimate_that_is_used_is_marked():
 
 def test_what_is_fine_is_counted_and_said_on_request():
     text = told(show_findings, [FINE, POOR])
-    assert "findings: 1 fine, 1 to look at" in text
+    assert "findings: 1 ok, 1 to look at" in text
     assert "-> Add a proxy." in text
     assert "Enough rows?" not in text
     assert "ok  Enough rows? There are." in told(show_findings, [FINE, POOR], every=True)

@@ -94,7 +94,7 @@ def test_gradient_and_jacobian_are_right():
     rng = np.random.default_rng(2)
     at = np.concatenate([0.5 * rng.normal(size=10), rng.uniform(0.3, 0.8, size=5)])
     error = check_grad(
-        lambda v: mimic._objective(v, reduced, 2)[0], lambda v: mimic._objective(v, reduced, 2)[1], at
+        lambda v: mimic.objective(v, reduced, 2)[0], lambda v: mimic.objective(v, reduced, 2)[1], at
     )
     assert error < 1e-4
     structure = fit_structure(reduced, 2)
@@ -112,7 +112,7 @@ def test_gradient_and_jacobian_are_right():
     numeric = np.array(
         [(moments(start + h) - moments(start - h)) / 2e-5 for h in 1e-5 * np.eye(len(start))]
     ).T
-    np.testing.assert_allclose(mimic._jacobian(structure), numeric, atol=1e-8)
+    np.testing.assert_allclose(mimic.jacobian(structure), numeric, atol=1e-8)
 
 
 def test_more_contents_than_there_are_leave_a_direction_hardly_determined():

@@ -169,7 +169,7 @@ def fit_gradual_method(arrays: Arrays, settings: Settings) -> GradualFit:
         sign=sign,
         level=settings.level,
         verdict=answer.verdict,
-        findings=findings(answer, kinds),
+        findings=findings(answer, kinds, 0 if arrays.cluster is None else len(np.unique(arrays.cluster))),
         claim=claim(answer),
         share_biased=share,
         gradual=_size(answer),

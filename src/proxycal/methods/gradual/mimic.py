@@ -117,7 +117,7 @@ def fit_structure(reduced: Reduced, d: int) -> Structure:
     best = None
     for start in _starts(reduced, d):
         end = optimize.minimize(
-            _objective,
+            objective,
             start,
             args=(reduced, d),
             jac=True,
@@ -156,7 +156,7 @@ def _profile(loadings: Array, errors: Array, reduced: Reduced) -> tuple[Array, A
     return gamma, np.vstack([gap, outcome])
 
 
-def _objective(values: Array, reduced: Reduced, d: int) -> tuple[float, Array]:
+def objective(values: Array, reduced: Reduced, d: int) -> tuple[float, Array]:
     """log|Sigma| + tr(Sigma^-1 M), M = resid + gap gap', and its gradient (by the envelope theorem)."""
     loadings, errors = _unpack(values, len(reduced.scale), d)
     gamma, gap = _profile(loadings, errors, reduced)
@@ -193,18 +193,18 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
     n_effective : rows that independent, equally weighted observations would need for the same precision
     """
     structure = fit_structure(reduced, d)
-    jacobian = _jacobian(structure)
+    slopes_of_moments = jacobian(structure)
     weight = _normal_weight(structure, reduced.slopes.shape[1])
-    information = jacobian.T @ weight @ jacobian
+    information = slopes_of_moments.T @ weight @ slopes_of_moments
     values, vectors = np.linalg.eigh(information)
     rotations = d * (d - 1) // 2
     kept, directions = values[rotations:], vectors[:, rotations:]
     flat = int((kept < FLAT * np.median(kept)).sum())
     inverse = (directions / np.maximum(kept, 1e-12)) @ directions.T
-    projection = inverse @ jacobian.T @ weight
+    projection = inverse @ slopes_of_moments.T @ weight
     width = len(structure.bias)
     influence = projection[-width:]
-    left = weight - weight @ jacobian @ projection
+    left = weight - weight @ slopes_of_moments @ projection
     spare = spare_moments(len(reduced.scale) - 1, width, d)
     statistic, p, scaled = _over_identification(structure.distance, left, covariance, spare)
     return MimicFit(
@@ -250,7 +250,7 @@ def _over_identification(
     return statistic, float(stats.chi2.sf(statistic, first**2 / second)), distance * spare / first
 
 
-def _jacobian(structure: Structure) -> Array:
+def jacobian(structure: Structure) -> Array:
     """(p, k): d (slopes, lower triangle of resid) / d (Lambda, Psi, Gamma, b)."""
     loadings, gamma = structure.loadings, structure.gamma
     k1, d = loadings.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.methods.gradual.thresholds import ANCHOR_ROWS
+from proxycal.methods.gradual.thresholds import ANCHOR_ROWS, FEW_CLUSTERS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -46,14 +46,18 @@ def claim(answer: GradualAnswer) -> str:
     )
 
 
-def findings(answer: GradualAnswer, kinds: Mapping[str, Kind]) -> tuple[Finding, ...]:
-    """The verdict's reasons first, then what the sizes are relative to and what b(E) may look like."""
+def findings(answer: GradualAnswer, kinds: Mapping[str, Kind], clusters: int = 0) -> tuple[Finding, ...]:
+    """The verdict's reasons first, then what the sizes are relative to and what b(E) may look like.
+
+    clusters : how many there are; 0 where none are declared.
+    """
     if answer.estimate is None or answer.anchor is None:
         return answer.findings
     own = list(answer.findings)
     if answer.verdict != "not identified":
         own.insert(0, _beyond_content(answer, answer.estimate))
-    return (*own, _anchor(answer.anchor), _form(kinds))
+    few = [_few_clusters(clusters)] if 0 < clusters < FEW_CLUSTERS else []
+    return (*own, _anchor(answer.anchor), _form(kinds), *few)
 
 
 def _beyond_content(answer: GradualAnswer, estimate: BiasEstimate) -> Finding:
@@ -91,6 +95,19 @@ def _anchor(anchor: Anchor) -> Finding:
     )
 
 
+def _few_clusters(clusters: int) -> Finding:
+    return Finding(
+        "Are there enough clusters for the intervals?",
+        f"{clusters:,} clusters",
+        f"There are {clusters:,} clusters: with so few the intervals of a graded bias are too short (in "
+        "simulations with 50 to 200 clusters, 95% intervals held the truth in 76 to 89% of the rows).",
+        f"Read the intervals as too short, or collect {FEW_CLUSTERS:,} clusters or more.",
+        ok=False,
+        topic="few-clusters",
+        value=float(clusters),
+    )
+
+
 def _form(kinds: Mapping[str, Kind]) -> Finding:
     straight = "linear" in kinds.values()
     bent = "spline" in kinds.values()
@@ -98,13 +115,14 @@ def _form(kinds: Mapping[str, Kind]) -> Finding:
     return Finding(
         "What may the bias look like along the environment?",
         form,
-        "There are too few rows for curves: along numeric environment columns the bias is a straight line."
+        "There are too few rows for curves: along numeric environment columns the bias is a straight line, "
+        "and the intervals are too short if it bends."
         if straight
         else "Along numeric environment columns the bias may be any smooth curve; a step is rounded off."
         if bent
         else "Each level of the environment has a bias of its own.",
         "Use fewer environment columns or more rows if the bias may bend." if straight else "Nothing to do.",
-        ok=True,
+        ok=not straight,
         topic="form",
     )
 
