@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import RolesError, SettingsError
 from proxycal.settings import Settings
-from proxycal.table.roles import Roles
+from proxycal.table.roles import LIST_ROLES, ROLE_NAMES, SINGLE_ROLES, Roles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SINGLE = ("outcome", "weights", "cluster", "id", "truth")
-_LISTS = ("proxies", "environment")
 _WANTED = {
     "outcome": "give one column the role outcome: the reported number that may be biased",
     "proxies": "give at least one column the role proxy: another measurement of the same thing, "
@@ -55,18 +53,16 @@ def roles_from(chosen: Mapping[str, str]) -> Roles:
       ...
     proxycal.errors.RolesError: 'y' and 'z' both have the role outcome: keep it for one of them
     """
-    by_role = {
-        role: [name for name, given in chosen.items() if given == role] for role in (*_SINGLE, *_LISTS)
-    }
-    for role in _SINGLE:
+    by_role = {role: [name for name, given in chosen.items() if given == role] for role in ROLE_NAMES}
+    for role in SINGLE_ROLES:
         if len(by_role[role]) > 1:
             first, second = by_role[role][:2]
             raise RolesError(f"'{first}' and '{second}' both have the role {role}: keep it for one of them")
     for role, remedy in _WANTED.items():
         if not by_role[role]:
             raise RolesError(remedy)
-    single = {role: by_role[role][0] if by_role[role] else None for role in _SINGLE}
-    return Roles.from_dict({**single, **{role: by_role[role] for role in _LISTS}})
+    single = {role: by_role[role][0] if by_role[role] else None for role in SINGLE_ROLES}
+    return Roles.from_dict({**single, **{role: by_role[role] for role in LIST_ROLES}})
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
 from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.roles import Roles
 from proxycal.table.surface import APP_CHOICES
 
 if TYPE_CHECKING:
@@ -27,17 +29,7 @@ if TYPE_CHECKING:
 # Role, what the page calls it, what it is.
 ROLES = (
     (UNUSED, "not used", ""),
-    ("outcome", "outcome", "the reported number that may be biased"),
-    ("proxies", "proxy", "another measurement of the same thing that never saw the report"),
-    (
-        "environment",
-        "environment",
-        "circumstances that may drive both the true value and the bias: income, region, hazard",
-    ),
-    ("weights", "weights", "how much each row counts"),
-    ("cluster", "cluster", "rows that belong together: a county, a household"),
-    ("id", "id", "identifies the row"),
-    ("truth", "truth", "the true value, in the rows where it is known"),
+    *((role.name, role.metadata["label"] or role.name, role.metadata["what"]) for role in fields(Roles)),
 )
 
 

@@ -1,7 +1,8 @@
 """The options that commands share, each spelled once.
 
-Options for roles and settings are generated from the fields of `Roles` and `Settings`; all that is written
-here is their help. A command that `takes` them gets what was typed as its argument `given`.
+Options for roles and settings are generated from the fields of `Roles`, which have their help, and of
+`Settings`, whose help is written here. A command that `takes` them gets what was typed as its argument
+`given`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from proxycal.cli.request import LIST_ROLES, Given
+from proxycal.cli.request import Given
 from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
-from proxycal.table.roles import Roles
+from proxycal.table.roles import LIST_ROLES, Roles
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
 Tables = Annotated[
@@ -36,15 +37,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
 
-# Help of the generated options; {choices} are those of the setting. One line for each role and setting.
+# Help of the generated options; {choices} are those of the setting. One line for each setting.
 _HELP = {
-    "outcome": "Column that may carry the reporting bias.",
-    "proxies": "Columns that measure the content and are free of the reporting bias: a,b",
-    "environment": "Columns that may affect both the content and the bias: c,d",
-    "weights": "Column of observation weights.",
-    "cluster": "Column that says which rows belong together.",
-    "id": "Column that identifies the rows.",
-    "truth": "Column of true values, filled in where a row was validated.",
     "method": "Estimator: {choices}.",
     "direction": "Direction of the bias: {choices}.",
     "effect": "How the size of the bias may vary: {choices}.",
@@ -64,10 +58,10 @@ def _option(name: str, kind: Any, **words: Any) -> inspect.Parameter:
     return inspect.Parameter(called, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _role_option(role: str) -> inspect.Parameter:
-    if role in LIST_ROLES:
-        return _option(role, list[str], help=_HELP[role], metavar="A,B")
-    return _option(role, str, help=_HELP[role])
+def _role_option(role: dataclasses.Field[Any]) -> inspect.Parameter:
+    if role.name in LIST_ROLES:
+        return _option(role.name, list[str], help=role.metadata["option"], metavar="A,B")
+    return _option(role.name, str, help=role.metadata["option"])
 
 
 def _setting_option(field: dataclasses.Field[Any]) -> inspect.Parameter:
@@ -83,7 +77,7 @@ def _choices(rule: Any) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-ROLES = tuple(_role_option(field.name) for field in dataclasses.fields(Roles))
+ROLES = tuple(_role_option(role) for role in dataclasses.fields(Roles))
 # A section of settings (a field made by a factory) is for the settings file.
 SETTINGS = tuple(
     _setting_option(field)

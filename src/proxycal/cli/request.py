@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 from proxycal.errors import RolesError, SettingsError, StoreError
 from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
-from proxycal.table.roles import Roles
+from proxycal.table.roles import LIST_ROLES, Roles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 # The roles of several columns.
-LIST_ROLES = tuple(field.name for field in fields(Roles) if "Sequence" in str(field.type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from proxycal.errors import RolesError
 
-_SINGLE = ("outcome", "weights", "cluster", "id", "truth")
-_LISTS = ("proxies", "environment")
-_ORDER = ("outcome", "proxies", "environment", "weights", "cluster", "id", "truth")
+# Roles of several columns; every other role is one column.
+LIST_ROLES = ("proxies", "environment")
+
+
+def _role(option: str, what: str, label: str = "", **default: Any) -> Any:
+    """A role, with its words for the shell (help of the option) and for the page (label, and what it is)."""
+    return field(metadata={"option": option, "what": what, "label": label}, **default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +39,44 @@ class Roles:
     proxycal.errors.RolesError: column 'loss' has two roles, outcome and proxies: keep one of them
     """
 
-    outcome: str
-    proxies: Sequence[str]
-    environment: Sequence[str]
-    weights: str | None = None
-    cluster: str | None = None
-    id: str | None = None
-    truth: str | None = None
+    outcome: str = _role(
+        "Column that may carry the reporting bias.",
+        "the reported number that may be biased",
+    )
+    proxies: Sequence[str] = _role(
+        "Columns that measure the content and are free of the reporting bias: a,b",
+        "another measurement of the same thing that never saw the report",
+        label="proxy",
+    )
+    environment: Sequence[str] = _role(
+        "Columns that may affect both the content and the bias: c,d",
+        "circumstances that may drive both the true value and the bias: income, region, hazard",
+    )
+    weights: str | None = _role(
+        "Column of observation weights.",
+        "how much each row counts",
+        default=None,
+    )
+    cluster: str | None = _role(
+        "Column that says which rows belong together.",
+        "rows that belong together: a county, a household",
+        default=None,
+    )
+    id: str | None = _role(
+        "Column that identifies the rows.",
+        "identifies the row",
+        default=None,
+    )
+    truth: str | None = _role(
+        "Column of true values, filled in where a row was validated.",
+        "the true value, in the rows where it is known",
+        default=None,
+    )
 
     def __post_init__(self) -> None:
-        for role in _LISTS:
+        for role in LIST_ROLES:
             object.__setattr__(self, role, _names(role, getattr(self, role)))
-        for role in _SINGLE:
+        for role in SINGLE_ROLES:
             name = getattr(self, role)
             if name is not None or role == "outcome":
                 _check_name(role, name)
@@ -60,9 +90,9 @@ class Roles:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Pairs (role, column) in a fixed order."""
-        for role in _ORDER:
+        for role in ROLE_NAMES:
             value = getattr(self, role)
-            if role in _LISTS:
+            if role in LIST_ROLES:
                 yield from ((role, name) for name in value)
             elif value is not None:
                 yield role, value
@@ -87,7 +117,10 @@ class Roles:
         >>> Roles("y", ["p"], ["e"]).to_dict()["proxies"]
         ['p']
         """
-        return {role: list(getattr(self, role)) if role in _LISTS else getattr(self, role) for role in _ORDER}
+        return {
+            role: list(getattr(self, role)) if role in LIST_ROLES else getattr(self, role)
+            for role in ROLE_NAMES
+        }
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Roles:
@@ -98,11 +131,11 @@ class Roles:
         """
         if not isinstance(state, dict):
             raise RolesError(f"roles need a mapping of role to column, not {type(state).__name__}")
-        unknown = sorted(str(role) for role in state if role not in _ORDER)
-        absent = [role for role in ("outcome", *_LISTS) if role not in state]
+        unknown = sorted(str(role) for role in state if role not in ROLE_NAMES)
+        absent = [role for role in ("outcome", *LIST_ROLES) if role not in state]
         if unknown or absent:
             wrong = f"unknown {', '.join(map(repr, unknown))}" if unknown else f"no {', '.join(absent)}"
-            raise RolesError(f"these roles cannot be read ({wrong}): the roles are {', '.join(_ORDER)}")
+            raise RolesError(f"these roles cannot be read ({wrong}): the roles are {', '.join(ROLE_NAMES)}")
         return cls(**state)
 
 
@@ -135,3 +168,7 @@ def _check_name(role: str, name: Any) -> None:
         )
     if not name.strip():
         raise RolesError(f"{role} holds a blank column name: write the name of the column")
+
+
+ROLE_NAMES = tuple(role.name for role in fields(Roles))
+SINGLE_ROLES = tuple(name for name in ROLE_NAMES if name not in LIST_ROLES)
