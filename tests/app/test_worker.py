@@ -21,7 +21,7 @@ def test_a_column_that_calibration_writes_is_refused_by_name(column):
 
 def test_a_defect_says_what_happened_and_whose_it_is():
     assert "ZeroDivisionError" in defect(ZeroDivisionError("division by zero"))
-    assert "defect in proxycal" in defect(ZeroDivisionError())
+    assert "bug in proxycal" in defect(ZeroDivisionError())
 
 
 def test_a_job_does_not_outlive_a_program_that_was_killed(tmp_path):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from proxycal.table import questions
+from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
-from proxycal.table.questions import FEW_CLUSTERS, WEIGHT_RATIO, AuditTable
+from proxycal.table.questions import FEW_CLUSTERS, WEIGHT_RATIO
 from proxycal.table.roles import Roles
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from proxycal.methods.moments.instrument import environment_basis, partial_out, standardised
-from proxycal.methods.moments.proxies import WEAK_F, remove_content
+from proxycal.methods.moments.proxies import remove_content
+from proxycal.mixture.thresholds import THRESHOLDS
 
 
 def drawn(loadings, n=20_000, noise=0.7, bias=0.0, seed=0):
@@ -28,7 +29,7 @@ def test_noisy_proxies_are_taken_out_with_their_content(bias):
     made = remove_content(y, P, basis, w)
     assert made.usable
     assert made.note == ""
-    assert (made.f > WEAK_F).all()
+    assert (made.f > THRESHOLDS.weak_f).all()
     # Sum of v_k is 1: what is left of the truth in u is 1 - sum b_k c_k = 0, within five standard errors.
     left = 1.0 - made.b @ loadings
     error = np.sqrt(np.sum((made.psi @ loadings) ** 2))
@@ -42,7 +43,7 @@ def test_noisy_proxies_are_taken_out_with_their_content(bias):
 def test_a_proxy_that_sees_nothing_is_left_out():
     y, P, basis, w = drawn(np.array([1.0, 1.0, 0.0]), n=2000)
     made = remove_content(y, P, basis, w)
-    assert made.f[2] < WEAK_F
+    assert made.f[2] < THRESHOLDS.weak_f
     assert made.b[2] == 0.0
     assert not made.psi[:, 2].any()
     assert made.b[0] != 0.0
