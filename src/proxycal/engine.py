@@ -80,8 +80,8 @@ def _by_joblib(
                 yield from results
             except TerminatedWorkerError as error:
                 raise EngineError(
-                    "a worker process died, most often for want of memory: run again with fewer jobs; "
-                    "the work goes on where it stopped with --resume"
+                    "a worker process died, usually out of memory: run again with fewer jobs; "
+                    "--resume continues the run"
                 ) from error
 
 

@@ -100,7 +100,7 @@ def calibrate_files(
     ...) where it is large; or for one table a file, by its ending. Rows keep their order.
     jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. jobs=None
     is all cores, or one for small tables. Workers of a Dask cluster must see the same folders.
-    resume : go on where an earlier run of the same work stopped.
+    resume : resume an interrupted run of the same work.
     part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
     progress : called with (done, total) as parts are finished.
 

@@ -210,7 +210,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Encoder:
-        """Rebuild an encoder from `to_dict`; a state that does not hold together is refused."""
+        """Rebuild an encoder from `to_dict`; an inconsistent state is refused."""
         try:
             made = cls(
                 roles=Roles.from_dict(state["roles"]),

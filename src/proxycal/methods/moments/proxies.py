@@ -78,7 +78,7 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
 
 
 def _single(y_r: np.ndarray, x: np.ndarray, w: np.ndarray) -> Content:
-    """One proxy, both with E partialled out: least squares, for want of an instrument."""
+    """One proxy, both with E partialled out: least squares, since there is no instrument."""
     square, none = w @ x**2, np.array([np.nan])
     if square <= 1e-12 * w.sum():
         note = "The only proxy is constant or a function of the environment: it sees no content of its own."
