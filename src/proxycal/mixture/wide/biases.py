@@ -1,0 +1,134 @@
+"""Models with a bias: sizes that vary, gates that look at content or at the true outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from proxycal.mixture.wide.fit import TRIAL_STEPS, Fitted, extend, fit, greedy, grown, start_from_guess
+from proxycal.mixture.wide.law import Law, layout
+from proxycal.mixture.wide.nulls import more_components, scale_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.wide.likelihood import Problem
+
+    Array = NDArray[np.float64]
+
+    Extensions = dict[str, Callable[[Law], Law | None]]
+
+ONE_SIZE = Law(states=1)
+# Quantiles of the residual above which rows are guessed to be biased: a share of 0.9 needs the first of them.
+CUTS = (0.15, 0.5, 0.75, 0.92)
+MOST_COMPONENTS = 3
+# A bias that leads by less than this is also tried on top of the null's own shape.
+SECOND_TRACK = 40.0
+ROUNDS = 5
+GAMMA = (0.4, 0.7, 1.0)
+
+
+def guesses(problem: Problem) -> list[Array]:
+    """Who might be biased: rows with a high residual, and with one where E goes with skewed residuals."""
+    root = np.sqrt(problem.weights)
+    slopes = np.linalg.lstsq(problem.X * root[:, None], problem.y * root, rcond=None)[0]
+    residual = problem.y - problem.X @ slopes
+    sd = residual.std()
+    out = [np.where(residual > np.quantile(residual, cut), 0.85, 0.1) for cut in CUTS]
+    gate = np.column_stack([np.ones(len(residual)), problem.E])
+    told = gate @ np.linalg.lstsq(gate * root[:, None], residual**3 * root, rcond=None)[0]
+    told = (told - told.mean()) / max(float(told.std()), 1e-12)
+    return [*out, *(expit(sign * told - 0.7 + 1.5 * residual / sd) for sign in (1.0, -1.0))]
+
+
+def first_bias(problem: Problem, known: Array | None) -> Fitted:
+    """One size, one component, from several guesses of who is biased and one that is known to be good."""
+    every = guesses(problem) if known is None else [known, *guesses(problem)]
+    tried = [fit(problem, ONE_SIZE, start_from_guess(problem, ONE_SIZE, tau), TRIAL_STEPS) for tau in every]
+    tried.sort(key=lambda one: one.bic)
+    return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:2]), key=lambda one: one.bic)
+
+
+def extensions(exact_outcome: bool) -> Extensions:
+    """What a bias may have beyond one size; exact_outcome : whether the outcome is known as a number."""
+
+    def spread(law: Law) -> Law | None:
+        return None if law.cv or law.gate == "E y" else replace(law, spread=True)
+
+    def content_gate(law: Law) -> Law | None:
+        return None if law.gate == "E y" else replace(law, gate="E m")
+
+    def truth_gate(law: Law) -> Law | None:
+        # The gate by the true outcome does not integrate to one over an interval.
+        simple = law.states == 1 and not law.spread and not law.cv
+        return replace(law, gate="E y") if simple and exact_outcome else None
+
+    def third_state(law: Law) -> Law | None:
+        return replace(law, states=2) if law.states == 1 and law.gate != "E y" and not law.cv else None
+
+    def gamma_sizes(cv: float) -> Callable[[Law], Law | None]:
+        def add(law: Law) -> Law | None:
+            return replace(law, cv=cv, spread=False) if law.states == 1 and law.gate != "E y" else None
+
+        return add
+
+    return {
+        "components": more_components(MOST_COMPONENTS),
+        "scale by E": scale_by("E"),
+        "scale by content": scale_by("m"),
+        "spread": spread,
+        "by content": lambda law: replace(law, by_content=True),
+        "gate by content": content_gate,
+        "third state": third_state,
+        **{f"gamma {cv}": gamma_sizes(cv) for cv in GAMMA},
+        "gate by truth": truth_gate,
+    }
+
+
+def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
+    """Models with a bias, grown from one size while BIC falls; also from the null's shape where it is close."""
+    allowed = extensions(first.problem.low is None)
+    models = greedy(first, allowed, ROUNDS)
+    best = min(one.bic for one in models)
+    if null.law.components > 1 and not null.law.skew and best > null.bic - SECOND_TRACK:
+        models += greedy(_on_top_of(null, first.problem), allowed, ROUNDS)
+    return models
+
+
+def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
+    """A bias of one size beside the components of the null model."""
+    law = Law(states=1, components=min(null.law.components, MOST_COMPONENTS), scale=null.law.scale)
+    p, q = problem.X.shape[1], problem.E.shape[1]
+    at, simple = layout(law, p, q), layout(ONE_SIZE, p, q)
+    base = grown(null, law, problem)
+    content = problem.X @ base[at.b]
+    residual = problem.y - content
+    wide = 4.0 * 1.48 * float(np.median(np.abs(residual - np.median(residual))))
+    tried = []
+    for tau in guesses(problem)[:5]:
+        guess = start_from_guess(problem, ONE_SIZE, tau)
+        theta, size = base.copy(), min(float(guess[simple.alpha][0]), wide)
+        gate = guess[simple.gamma]
+        prior = expit(gate[0] + problem.E @ gate[1:])
+        theta[at.alpha], theta[at.gamma] = size, gate
+        theta[at.b] = np.linalg.lstsq(problem.X, content - size * prior, rcond=None)[0]
+        theta[at.log_sigma] -= 0.3
+        tried.append(fit(problem, law, theta, 20))
+    best = min(tried, key=lambda one: one.bic)
+    return fit(problem, law, best.theta)
+
+
+def gate_by_truth(bias: Fitted) -> Fitted | None:
+    """The same bias if its gate looks at the true outcome, where it was found to look at content: the other end.
+
+    None where there is no such model.
+    """
+    law = bias.law
+    if law.gate != "E m" or law.states != 1 or bias.problem.low is not None:
+        return None
+    return extend(bias, replace(law, gate="E y", spread=False, cv=0.0))

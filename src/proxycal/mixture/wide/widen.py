@@ -1,0 +1,194 @@
+"""From the plain answer to the wider comparison: does it stand, does a wider law win, or does nothing?
+
+    plain best with and without a bias, on the rows of the comparison -> the wider ones beside them -> the answer
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.mixture.designs import spaced
+from proxycal.mixture.em import Rules, run
+from proxycal.mixture.laws import posterior
+from proxycal.mixture.maximise import newton_then_em, valued
+from proxycal.mixture.select import floor_of
+from proxycal.mixture.wide.answer import Answers, Errors, answers, errors, mean_size
+from proxycal.mixture.wide.compare import Setup, compare_widely
+from proxycal.mixture.wide.guards import Guards, guard
+from proxycal.mixture.wide.law import Law
+from proxycal.mixture.wide.likelihood import Likelihood, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.candidates import ExactBias
+    from proxycal.mixture.designs import Data, Spec
+    from proxycal.mixture.laws import Rows
+    from proxycal.mixture.wide.compare import Wide
+    from proxycal.mixture.wide.fit import Fitted
+
+    Array = NDArray[np.float64]
+
+# Rows of the wider comparison: its models are not sums over rows, so that each step needs them in memory.
+WIDE_ROWS = 4_000
+# BIC by which a wider model of one size and a gate by E alone must lead the plain one to take its place: it is the
+# same model up to its shape of the noise, whose plain version is fitted to all rows.
+SAME_ANSWER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class WideLaw:
+    """A wider model of the rows of a frame, ready to answer for any rows; standardised like them.
+
+    index (p,), index_mean, index_sd : the content index m of features X. tau : sd of what a cluster shares.
+    """
+
+    law: Law
+    theta: Array
+    index: Array
+    index_mean: float
+    index_sd: float
+    tau: float = 0.0
+
+    def problem(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> Problem:
+        """Rows as this law sees them."""
+        m = (rows.X @ self.index - self.index_mean) / self.index_sd
+        return Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high)
+
+    def answers(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> Answers:
+        """What it says of rows of unknown clusters: to them an intercept is noise."""
+        likelihood, theta = Likelihood(self.problem(rows, low, high), self.law), self.theta.copy()
+        at = likelihood.at.log_sigma
+        theta[at] = 0.5 * np.log(np.exp(2.0 * theta[at]) + self.tau**2)
+        return answers(likelihood, theta)
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """The outcome of the wider comparison, in the outcome's units.
+
+    law : the wider law that won, or None where the plain answer stands. gain : BIC of the best model without a bias
+    less that of the best with one. labels : of the two. size, se : of the mean bias, and lowest, highest : sizes of
+    the models that explain the table about as well; NaN where the plain answer stands. share, sigma : of the law.
+    rows : compared.
+    """
+
+    law: WideLaw | None
+    gain: float
+    labels: tuple[str, str]
+    size: float
+    se: float
+    lowest: float
+    highest: float
+    share: float
+    sigma: float
+    cluster_sd: float
+    rows: int
+    guards: Guards
+
+
+def widen(
+    plain: ExactBias,
+    data: Data,
+    intervals: tuple[Array, Array] | None = None,
+    total: float | None = None,
+) -> Widened:
+    """Compare widely; data : all rows in the order of the table, the bias upward. intervals : low, high of the outcome.
+
+    total : weight of the table that the rows are a sample of.
+    """
+    frame = plain.bias.frame
+    part = spaced(len(data.y), WIDE_ROWS)
+    seen = data.take(part)
+    rows, null_rows = frame.rows(seen), plain.null.frame.rows(seen)
+    own = posterior(plain.bias.params, rows, plain.bias.shape)
+    low, high = (None, None)
+    if intervals is not None:
+        low, high = ((end[part] - frame.centre) / frame.scale for end in intervals)
+    cluster = None if data.cluster is None else np.unique(data.cluster[part], return_inverse=True)[1]
+    setup = Setup(
+        rows.y, rows.X, null_rows.X, rows.G[:, 1:], rows.weights, own.p_biased[0], low, high, cluster
+    )
+    wide = compare_widely(setup)
+    comparable = intervals is None and cluster is None
+    bias_bic, null_bic = (np.inf, np.inf)
+    if comparable:
+        whole = len(part) == len(data.y)
+        bias_bic = _bic(plain.bias, rows, plain.floor, refit=not whole)
+        null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
+    elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
+        bias_bic = wide.bias_bic
+    stands = bias_bic <= wide.bias_bic + (0.0 if _differs(wide.bias.law) else SAME_ANSWER)
+    best_null = min(null_bic, wide.null_bic)
+    gain = best_null - min(bias_bic, wide.bias_bic)
+    if comparable:
+        weight = max(total or 0.0, float(data.weights.sum()))
+        gain *= weight / float(rows.weights.sum())
+        gain = min(gain, plain.gain) if stands else gain
+    labels = (
+        plain.labels[0] if stands else wide.bias.law.label,
+        plain.labels[1] if null_bic <= wide.null_bic else wide.null.law.label,
+    )
+    null_loglik = (
+        posterior(plain.null.params, null_rows, plain.null.shape).loglik[0]
+        if null_bic <= wide.null_bic
+        else wide.null.likelihood.seen(wide.null.theta).loglik
+    )
+    likelihood = wide.bias.likelihood
+    sure = None
+    if gain > 0.0 or not stands:
+        sure = errors(likelihood, wide.bias.theta, cluster, lambda theta: mean_size(likelihood, theta))
+    guards = guard(plain if stands else None, rows, wide, null_loglik, seen.P, cluster, sure)
+    if stands or sure is None:
+        nothing = float("nan")
+        return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards)
+    return _won(wide, sure, gain, labels, frame.scale, len(part), guards)
+
+
+def _differs(law: Law) -> bool:
+    """Whether a law answers differently from one size with a gate by E."""
+    return law.varies or law.gate != "E"
+
+
+def _bic(spec: Spec, rows: Rows, floor: float, refit: bool) -> float:
+    """BIC of a plain model on some rows, brought to its maximum there where it comes from other rows."""
+    n, params = float(rows.weights.sum()), spec.params
+    if refit:
+        rules = Rules.of([spec.shape], params.beta.shape[2], floor_of(spec.shape, floor))
+        params = run(params, [rows], rules, max_steps=45, tol=1e-3).params
+        params = newton_then_em(params, [rows], rules)[0]
+    return valued(spec.shape, params, [rows], n).bic
+
+
+def _won(
+    wide: Wide, sure: Errors, gain: float, labels: tuple[str, str], scale: float, n: int, guards: Guards
+) -> Widened:
+    """The wider law as the answer."""
+    bias, found = wide.bias, wide.answers
+    weights = bias.problem.weights
+    sizes = [sure.size, *(mean_size(one.likelihood, one.theta) for one in wide.alike)]
+    sigma = float(np.sqrt(np.average(_content_variance(bias), weights=weights)))
+    law = WideLaw(bias.law, bias.theta, wide.index, wide.index_mean, wide.index_sd, wide.tau)
+    return Widened(
+        law=law,
+        gain=gain,
+        labels=labels,
+        size=sure.size * scale,
+        se=sure.se * scale,
+        lowest=min(sizes) * scale,
+        highest=max(sizes) * scale,
+        share=float(np.average(found.p_biased, weights=weights)),
+        sigma=sigma * scale,
+        cluster_sd=wide.tau * scale,
+        rows=n,
+        guards=guards,
+    )
+
+
+def _content_variance(bias: Fitted) -> Array:
+    """Variance of the outcome around its content, row by row."""
+    seen = bias.likelihood.seen(bias.theta)
+    return np.asarray((seen.r * seen.cells.own).sum(axis=(0, 1)))
