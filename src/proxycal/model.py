@@ -18,6 +18,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
 from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
 from proxycal.methods.registry import METHODS
+from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Interval, Missing, Settings
 from proxycal.store import load_fit, save_fit
 from proxycal.table.answers import effect_columns, estimates_frame, gaps_text, laid_out
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from proxycal.effect.totals import Statistic
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.questions.answers import Power, Refutation
@@ -230,6 +232,44 @@ class ProxyCalibrator(BaseEstimator):
     def transform(self, X: Any) -> Any:
         """The same as `calibrate`, under the name that scikit-learn's pipelines call."""
         return self.calibrate(X)
+
+    def totals(
+        self, df: Any, by: str | None = None, weights: str | None = None, statistic: Statistic = "total"
+    ) -> Any:
+        """Total or mean of the true outcome, overall and by group, with a joint interval.
+
+        The error of the size of the bias, and of who is biased, is shared by all rows; the doubt about each
+        row is its own.
+
+        Parameters
+        ----------
+        df : pandas, polars or Dask frame
+            The table.
+        by : str, default None
+            Column of the groups, such as "region"; None for all rows only.
+        weights : str, default None
+            Column that each row is multiplied by, as it is; None for the role `weights` of the fit, and
+            where there is none every row counts once.
+        statistic : {"total", "mean"}, default "total"
+            What is asked.
+
+        Returns
+        -------
+        frame
+            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless the
+            verdict is "bias found", calibrated is what was reported, and low and high are missing.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+        >>> mean = model.totals(sim.table, statistic="mean").iloc[0]
+        >>> bool(mean.low < sim.truth["y_true"].mean() < mean.high < mean.reported)
+        True
+
+        """
+        return totals_frame(self._fitted(), df, by, weights, statistic)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.

@@ -27,7 +27,21 @@ if TYPE_CHECKING:
 
 
 class MethodFit(Protocol):
-    """What the package asks of a finished fit of a method. Implementations are frozen dataclasses."""
+    """What the package asks of a finished fit of a method. Implementations are frozen dataclasses.
+
+    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record also has some of
+
+        row_bias(arrays) -> RowBias         who is biased and by how much, and how both move with the k
+                                            parameters that all rows share, on the scale of the fit
+        row_truth(arrays) -> RowTruth       in place of row_bias: mean, variance and slopes of each row's true
+                                            outcome in the units of `arrays.y`; `extra` (n, m) is added up too
+        shared_cov -> (k, k)                covariance of those parameters: an attribute or property
+        finish_totals(sums: TotalSums) -> (calibrated (G,), variance (G,))
+                                            in place of "sum of the means; sum of the variances + slope' cov
+                                            slope": totals of G groups from the sums over their rows, the last
+                                            group being all rows. A record that has it is asked whatever the
+                                            verdict.
+    """
 
     @property
     def estimate(self) -> Estimate:
