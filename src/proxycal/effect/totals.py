@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from proxycal.methods.registry import MethodFit
+    from proxycal.result import Prediction
     from proxycal.table.encode import Arrays
 
 Statistic = Literal["total", "mean"]
@@ -102,12 +103,20 @@ def row_bias(fitted: MethodFit, arrays: Arrays) -> RowBias:
         bias: RowBias = own(arrays)
         return bias
     predicted, alpha = fitted.predict(arrays), fitted.estimate.alpha
-    p = predicted.p_biased
-    sure = np.where(p > 0.0, p, 1.0)
-    size = predicted.shift / sure
+    p = sure_of(fitted, predicted)
+    size = predicted.shift / p
     # Sizes move in proportion to alpha; who is biased is taken as known.
     slope = size / alpha if np.isfinite(alpha) and alpha > 0.0 else np.zeros_like(size)
-    return RowBias(np.where(predicted.shift != 0.0, sure, p), size, np.zeros((len(p), 1)), slope[:, None])
+    return RowBias(p, size, np.zeros((len(p), 1)), slope[:, None])
+
+
+def sure_of(fitted: MethodFit, predicted: Prediction) -> np.ndarray:
+    """(n,) by what the shift of a row must be divided to give the bias that it has if it has one.
+
+    Where a bias has no two states, the shift is the bias itself; so it is where nobody has one.
+    """
+    p = predicted.p_biased
+    return np.where((p > 0.0) & (not fitted.details.claim), p, 1.0)
 
 
 def shared_cov(fitted: MethodFit) -> np.ndarray:

@@ -126,6 +126,8 @@ class Method:
         """Fit arrays."""
         self.require_installed()
         self.require_effect(settings.effect)
+        if settings.scale == "log":
+            return self._log_scale().fit_logs(self._load(self.home), arrays, settings)
         fitted: MethodFit = self._load(self.home)(arrays, settings)
         return fitted
 
@@ -133,12 +135,16 @@ class Method:
         """Fit a table that is read in pieces."""
         self.require_installed()
         self.require_effect(settings.effect)
+        if settings.scale == "log":
+            return self._log_scale("_pieces").fit_logs_in_pieces(self._load(self.pieces), table, settings)
         fitted: MethodFit = self._load(self.pieces)(table, settings)
         return fitted
 
     def restore(self, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> MethodFit:
         """The fit that `MethodFit.state` described."""
         self.require_installed()
+        if "log" in values:
+            return self._log_scale().from_log_state(values, tensors, self.restore)
         fitted: MethodFit = self._load(self.record).from_state(values, tensors)
         return fitted
 
@@ -166,6 +172,10 @@ class Method:
                 f"effect='{effect}' is not available with method='{self.name}': use {allowed}"
                 + (f", or {' or '.join(others)}" if others else "")
             )
+
+    def _log_scale(self, part: str = "") -> Any:
+        """Where every method is taken to the log scale and back."""
+        return importlib.import_module(f"proxycal.methods.log_scale{part}")
 
     def _load(self, place: str) -> Any:
         module, _, name = place.partition(":")
