@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from benchmarks import accuracy, coverage, gradual, null, sampled, scale, speed, violations, workers
+from benchmarks import accuracy, coverage, gradual, null, sampled, scale, speed, violations, workers, worlds
 from benchmarks.bench import Bench, run, so_far
 from benchmarks.pages import markdown, write
 from proxycal.errors import SettingsError, StoreError
@@ -23,6 +23,8 @@ BENCHES = {
     "null": null.bench,
     "sampled": sampled.bench,
     "violations": violations.bench,
+    "worlds": worlds.bench,
+    "worlds-tuning": worlds.tuning,
 }
 TIMINGS = {"speed": speed.page, "scale": scale.page, "workers": workers.page}
 
