@@ -11,8 +11,9 @@ from scipy.special import ndtr
 from proxycal.mixture.laws import content_mean, posterior
 
 if TYPE_CHECKING:
-    from proxycal.mixture.designs import Data, Spec
+    from proxycal.mixture.designs import Data, Frame, Spec
     from proxycal.mixture.laws import Rows
+    from proxycal.mixture.wide.widen import WideLaw
 
 # A curve is smooth long before this many rows are averaged, at this many places.
 CURVE_ROWS, CURVE_POINTS = 2_000, 400
@@ -24,7 +25,7 @@ class RowAnswers:
 
     rows : their features. p_biased : (n,) P(A=1|data). mu : (n,) the outcome without a bias.
     content : (n, d) the content that drives the outcome, each component's own linear predictor.
-    size : (n,) the bias that each row has if it has one.
+    size : (n,) the bias that each row has if it has one; spread : (n,) its sd where sizes vary, else 0.
     """
 
     rows: Rows
@@ -32,11 +33,17 @@ class RowAnswers:
     mu: np.ndarray
     content: np.ndarray
     size: np.ndarray
+    spread: np.ndarray
 
 
-def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
-    """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise."""
+def answer_rows(spec: Spec, data: Data, cluster_sd: float, law: WideLaw | None = None) -> RowAnswers:
+    """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise.
+
+    law : the wider law that answers in place of the model, in its features.
+    """
     rows = spec.frame.rows(replace(data, truth=None))
+    if law is not None:
+        return _answer_widely(law, rows, spec.frame)
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]
     if cluster_sd > 0.0:
@@ -49,6 +56,19 @@ def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
         mu=content_mean(spec.params, rows, own) * spec.frame.scale + spec.frame.centre,
         content=_content(spec, rows),
         size=rows.D @ spec.params.a[0] * spec.frame.scale,
+        spread=np.zeros(len(p_biased)),
+    )
+
+
+def _answer_widely(law: WideLaw, rows: Rows, frame: Frame) -> RowAnswers:
+    found = law.answers(rows)
+    return RowAnswers(
+        rows=rows,
+        p_biased=found.p_biased,
+        mu=found.mu * frame.scale + frame.centre,
+        content=(rows.X @ law.index * frame.scale)[:, None],
+        size=found.size * frame.scale,
+        spread=found.spread * frame.scale,
     )
 
 

@@ -47,6 +47,30 @@ class Thresholds:
     apart: float = 2.0
     # With more of the rows than this called biased, the others may as well be outliers of honest reports.
     nearly_all: float = 0.95
+    # The same where sizes vary by more than this many residual sds: then the few others are a tail of the rest.
+    nearly_all_loose: float = 0.85
+    loose_sizes: float = 0.5
+    # A share below this is a tail of the outcome unless its law is plain, it stands this many sds apart and leads by
+    # `narrow_gain`.
+    rare: float = 0.05
+    rare_apart: float = 3.0
+    # A lead in BIC up to this one (odds of 20 to 1) is a claim only of a bias this many sds away.
+    narrow_gain: float = 6.0
+    narrow_apart: float = 4.0
+    # Share of who is biased that E decides alone, 1 - mean(pi(1-pi)) / (pibar(1-pibar)): above, a bias cannot be told
+    # from an effect of E on the true outcome.
+    gate_alone: float = 0.85
+    # Share of the biased whose size has the wrong sign: above, the law is a shape of the outcome.
+    against: float = 0.03
+    # Below this p the proxies say who is biased beyond E and content: a group of content, not of reporters.
+    gate_proxies_p: float = 1e-4
+    # Rows depend along their order if their residuals' autocorrelation exceeds both; a bias is then claimed only if
+    # it leads by this z over blocks of rows.
+    autocorrelation: float = 0.1
+    autocorrelation_se: float = 5.0
+    block_z: float = 3.0
+    # Where columns of E times log n are more than this part of n, a gate cannot pay for itself.
+    columns_part: float = 0.1
     # Staiger and Stock's rule of thumb: below this first-stage F, instrumental estimates and errors mislead.
     weak_f: float = 10.0
     # Two estimators this many standard errors, and this part of alpha, apart cannot both be right.

@@ -23,11 +23,13 @@ from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import canonical_order
 from proxycal.mixture.refits import refit_shifts
+from proxycal.mixture.wide.widen import widen
 from proxycal.result import Estimate
 
 if TYPE_CHECKING:
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data
+    from proxycal.mixture.wide.widen import Widened
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -41,11 +43,15 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The model comparison of some rows: its sign, the rows as it saw them, and its answer."""
+    """The model comparison of some rows: its sign, the rows as it saw them, its answer and the wider one.
+
+    widened : None where validated rows decide.
+    """
 
     sign: float
     data: Data
     bias: ExactBias
+    widened: Widened | None = None
 
 
 def compare_models(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
@@ -55,7 +61,10 @@ def compare_models(arrays: Arrays, settings: Settings, total: float | None = Non
     bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
-    return Comparison(settings.sign, data, bias)
+    if data.truth is not None:
+        return Comparison(settings.sign, data, bias)
+    widened = widen(bias, data, total=total, one_size=settings.effect != "constant")
+    return Comparison(settings.sign, data, bias, widened)
 
 
 def finish(
@@ -66,18 +75,19 @@ def finish(
     n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
     units of its cost here.
     """
-    data, bias = comparison.data, comparison.bias
-    answers = answer_rows(bias.bias, data, bias.cluster_sd)
+    data, bias, widened = comparison.data, comparison.bias, comparison.widened
+    law = None if widened is None else widened.law
+    answers = answer_rows(bias.bias, data, bias.cluster_sd, law)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        exact_estimate(bias, level),
+        exact_estimate(bias, level) if law is None or widened is None else wide_estimate(widened, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
     )
-    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments)
+    evidence = collect(bias, data, answers, estimates, moments, widened)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
     return ExactFit(
@@ -87,16 +97,17 @@ def finish(
         shift_cov=bias.shift_cov,
         gate_cov=bias.gate_cov,
         cov=bias.cov,
-        sigma=bias.sigma,
-        cluster_sd=bias.cluster_sd,
+        sigma=bias.sigma if law is None or widened is None else widened.sigma,
+        cluster_sd=bias.cluster_sd if law is None or widened is None else widened.cluster_sd,
         controls=controls,
         estimate=estimates[0],
         estimates=estimates,
-        share_biased=bias.share,
+        share_biased=evidence.share,
         evidence=evidence,
         verdict=verdict(evidence),
         findings=findings(evidence),
         details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
+        law=law,
     )
 
 
@@ -133,6 +144,16 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
     mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
     estimate = _normal("exact", mean, se, level, note)
     return estimate if mean >= 0.0 else replace(estimate, alpha=0.0, high=max(estimate.high, 0.0))
+
+
+def wide_estimate(widened: Widened, level: float) -> Estimate:
+    """The mean bias among the biased by the wider law.
+
+    Where other laws explain the table about as well, the interval spans their sizes too.
+    """
+    own = _normal("exact", widened.size, widened.se, level, "mean over the biased; sizes vary")
+    below, above = widened.size - widened.lowest, widened.highest - widened.size
+    return replace(own, low=max(own.low - below, 0.0), high=own.high + above)
 
 
 def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:

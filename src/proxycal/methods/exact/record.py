@@ -29,6 +29,7 @@ from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
     from proxycal.mixture.answers import RowAnswers
+    from proxycal.mixture.wide.widen import WideLaw
     from proxycal.result import Details, Finding, Prediction, Verdict
     from proxycal.table.encode import Arrays
 
@@ -63,12 +64,15 @@ class ExactFit:
     verdict: Verdict
     findings: tuple[Finding, ...]
     details: Details
+    law: WideLaw | None = None
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
         data, answers = self._answers(arrays)
         D = answers.rows.D
         se_row = np.sqrt(np.maximum(((D @ self.shift_cov) * D).sum(axis=1), 0.0))
+        if self.law is not None:
+            se_row = np.hypot(self.estimate.se, answers.spread)
         # What calibration takes off is a bias of the stated direction; a level without one is left alone.
         size = np.maximum(answers.size, 0.0)
         p = answers.p_biased
@@ -107,7 +111,7 @@ class ExactFit:
     def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
         """The rows as over-reported, and what the mixture says of them."""
         data = data_of(arrays, self.sign)
-        return data, answer_rows(self.spec, data, self.cluster_sd)
+        return data, answer_rows(self.spec, data, self.cluster_sd, self.law)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""

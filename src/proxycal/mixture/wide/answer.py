@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
-from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.likelihood import Likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,16 +54,17 @@ def answers(likelihood: Likelihood, theta: Array) -> Answers:
     against = (biased * (shift < 0.0)).sum(axis=(0, 1))
     content = cells.mean[0]
     mu = (np.exp(cells.log_weight) * content).sum(axis=0)
-    return Answers(p, size, np.sqrt(np.maximum(square - size**2, 0.0)), mu, prior_of(likelihood, seen), against)
+    spread = np.sqrt(np.maximum(square - size**2, 0.0))
+    return Answers(p, size, spread, mu, _prior(likelihood, theta, seen, mu), against)
 
 
-def prior_of(likelihood: Likelihood, seen: Seen) -> Array:
-    """P(biased) of each row by its gate; a gate by the true outcome is taken at the outcome's content."""
-    gate = seen.cells.log_gate
-    assert gate is not None
-    if likelihood.law.gate == "E y":
-        return np.asarray(1.0 - seen.r[0].sum(axis=0))
-    return np.asarray(1.0 - np.exp(gate[0]))
+def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array:
+    """P(biased) of each row by its gate; a gate by the true outcome is taken at the outcome's content mu (n,)."""
+    if likelihood.law.gate == "E y" and likelihood.G is not None:
+        at = likelihood.at
+        return np.asarray(expit(likelihood.G @ theta[at.gamma] + theta[at.gate_y][0] * mu))
+    assert seen.cells.log_gate is not None
+    return np.asarray(1.0 - np.exp(seen.cells.log_gate[0]))
 
 
 def mean_size(likelihood: Likelihood, theta: Array) -> float:

@@ -49,14 +49,17 @@ def guard(
     P: Array,
     cluster: NDArray[np.intp] | None,
     sure: Errors | None,
+    offset: Array,
 ) -> Guards:
     """The guards of the plain answer, or of the wider law where there is none; rows in the order of the table.
 
-    sure : how sure the wider law is of its parameters, or None where nothing leads.
+    sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows of a
+    cluster share by the plain answer, standardised.
     """
     weights = rows.weights
     against = spread = 0.0
     if plain is not None:
+        rows = rows.shifted(offset)
         seen = posterior(plain.bias.params, rows, plain.bias.shape)
         prior, loglik, p = seen.pi[0], seen.loglik[0], seen.p_biased[0]
         content = content_mean(plain.bias.params, rows, seen)

@@ -95,10 +95,11 @@ def widen(
     data: Data,
     intervals: tuple[Array, Array] | None = None,
     total: float | None = None,
+    one_size: bool = False,
 ) -> Widened:
     """Compare widely; data : all rows in the order of the table, the bias upward. intervals : low, high of the outcome.
 
-    total : weight of the table that the rows are a sample of.
+    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals.
     """
     frame = plain.bias.frame
     part = spaced(len(data.y), WIDE_ROWS)
@@ -121,13 +122,12 @@ def widen(
         null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
-    stands = bias_bic <= wide.bias_bic + (0.0 if _differs(wide.bias.law) else SAME_ANSWER)
+    stands = one_size or bias_bic <= wide.bias_bic + (0.0 if _differs(wide.bias.law) else SAME_ANSWER)
     best_null = min(null_bic, wide.null_bic)
-    gain = best_null - min(bias_bic, wide.bias_bic)
+    gain = best_null - (bias_bic if stands and np.isfinite(bias_bic) else min(bias_bic, wide.bias_bic))
     if comparable:
         weight = max(total or 0.0, float(data.weights.sum()))
-        gain *= weight / float(rows.weights.sum())
-        gain = min(gain, plain.gain) if stands else gain
+        gain *= weight / float(rows.weights.sum()) if gain > 0.0 else 1.0
     labels = (
         plain.labels[0] if stands else wide.bias.law.label,
         plain.labels[1] if null_bic <= wide.null_bic else wide.null.law.label,
@@ -141,7 +141,7 @@ def widen(
     sure = None
     if gain > 0.0 or not stands:
         sure = errors(likelihood, wide.bias.theta, cluster, lambda theta: mean_size(likelihood, theta))
-    guards = guard(plain if stands else None, rows, wide, null_loglik, seen.P, cluster, sure)
+    guards = guard(plain if stands else None, rows, wide, null_loglik, seen.P, cluster, sure, plain.offset[part] / frame.scale)
     if stands or sure is None:
         nothing = float("nan")
         return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards)
