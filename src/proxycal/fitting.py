@@ -35,7 +35,11 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
         large = fit_large(pieces, roles, settings)
         return _kept(large.frame, large.encoder, large.arrays, large.fit, settings, large.n, large.named)
     encoder, arrays = Encoder.fit_transform(
-        table, roles, settings.missing, settings.scale, settings.log_proxies  # type: ignore[arg-type]
+        table,
+        roles,
+        settings.missing,
+        settings.scale,
+        settings.log_proxies,  # type: ignore[arg-type]
     )
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))

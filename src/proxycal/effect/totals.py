@@ -209,9 +209,7 @@ def sum_rows(
     return TotalSums(tuple(labels), **{name: sum(part[name] for part in parts) for name in _SUMMED})
 
 
-def _sums_of(
-    truth: RowTruth, y: np.ndarray, codes: np.ndarray, groups: int, w: np.ndarray
-) -> dict[str, Any]:
+def _sums_of(truth: RowTruth, y: np.ndarray, codes: np.ndarray, groups: int, w: np.ndarray) -> dict[str, Any]:
     def by_group(values: np.ndarray) -> np.ndarray:
         return np.bincount(codes, weights=values, minlength=groups)
 

@@ -57,7 +57,10 @@ class Basis:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """JSON values and arrays that rebuild it."""
-        values = {"knots": [k and list(k) for k in self.knots], "products": [list(pair) for pair in self.products]}
+        values = {
+            "knots": [k and list(k) for k in self.knots],
+            "products": [list(pair) for pair in self.products],
+        }
         arrays = {"centre": self.centre, "rotate": self.rotate}
         return values, arrays if self.middle is None else arrays | {"middle": self.middle}
 

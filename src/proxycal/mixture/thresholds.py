@@ -87,6 +87,8 @@ class Thresholds:
     # Two components of the residual are two humps if each has this share of the rows and their means are
     # `apart` sds of the wider one from each other.
     hump_share: float = 0.15
+    # Below this p more rows lie far above the best model without a bias than it expects: a rare bias may hide there.
+    tail_p: float = 0.05
     # Below this p a proxy is moved by E other than through content. Laxer than `proxy_p`, which accuses
     # a proxy: here a false alarm costs no more than "no bias found".
     moved_p: float = 0.01

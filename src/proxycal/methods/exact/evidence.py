@@ -24,9 +24,9 @@ from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
+    from proxycal.mixture.answers import RowAnswers
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
-    from proxycal.mixture.answers import RowAnswers
     from proxycal.mixture.wide.widen import Widened
     from proxycal.result import Verdict
 
@@ -48,7 +48,8 @@ class Evidence:
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
     NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
 
-    Of the wider comparison: law : what won, in words, or "" where one size with a gate by E stands. gate_r2 : share
+    Of the wider comparison: law : what its winner says of the bias, sentences joined by "; ", or "" where the plain
+    answer stands; cv : coefficient of variation of the sizes then. gate_r2 : share
     of who is biased that the environment decides before the outcome is seen. against : share of the biased whose size
     is negative. proxies_p : p of "the proxies say nothing of who is biased beyond E and content". spread : sd of the
     sizes, in residual sds. autocorrelation : of the residual along the rows; block_z : z of the bias against the best
@@ -84,6 +85,7 @@ class Evidence:
     match: Estimate
     sampled: int = 0
     law: str = ""
+    cv: float = 0.0
     gate_r2: float = 0.0
     against: float = 0.0
     proxies_p: float = 1.0
@@ -91,6 +93,7 @@ class Evidence:
     autocorrelation: float = 0.0
     block_z: float = math.inf
     bent: bool = False
+    tail_p: float = 1.0
     columns: int = 0
 
     @property
@@ -169,10 +172,21 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
-        law="" if law is None or law.law is None else law.law.law.label,
+        law=""
+        if law is None or law.law is None
+        else "; ".join(law.law.law.says) or "the noise is of another shape",
+        cv=0.0 if law is None else _cv(answers, data.weights),
         columns=rows.G.shape[1] - 1,
         **({} if widened is None else _guards(widened)),
     )
+
+
+def _cv(answers: RowAnswers, weights: np.ndarray) -> float:
+    """Coefficient of variation of the bias over the biased."""
+    mass = weights * answers.p_biased
+    mean = float(np.average(answers.size, weights=mass + 1e-300))
+    square = float(np.average(answers.spread**2 + (answers.size - mean) ** 2, weights=mass + 1e-300))
+    return math.sqrt(square) / max(mean, 1e-300)
 
 
 def _guards(widened: Widened) -> dict[str, Any]:
@@ -185,6 +199,7 @@ def _guards(widened: Widened) -> dict[str, Any]:
         "autocorrelation": guards.autocorrelation,
         "block_z": guards.block_z,
         "bent": guards.direct,
+        "tail_p": guards.tail_p,
     }
 
 
@@ -334,7 +349,9 @@ def hides_bias(evidence: Evidence) -> str:
         return "exclusion"
     if evidence.gap >= THRESHOLDS.gap:
         return "gap"
-    return "direct" if evidence.direct_p < THRESHOLDS.outcome_p else ""
+    if evidence.direct_p < THRESHOLDS.outcome_p:
+        return "direct"
+    return "tail" if evidence.tail_p < THRESHOLDS.tail_p else ""
 
 
 def verdict(evidence: Evidence) -> Verdict:

@@ -12,6 +12,7 @@ from proxycal.methods.exact.evidence import (
     reasons_for_doubt,
     verdict,
 )
+from proxycal.methods.exact.guards import guard_findings
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
@@ -28,6 +29,11 @@ ABOUT_A_BIAS = (
     "agreement with moments",
     "agreement with matching",
     "first-stage",
+    "rare",
+    "narrow",
+    "gate-alone",
+    "sign",
+    "proxies",
 )
 NOTHING = "Nothing to do."
 
@@ -43,6 +49,7 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         _overlap(evidence),
         _share(evidence),
         *_direction(evidence),
+        *guard_findings(evidence, doubt),
         agreement(evidence.exact, evidence.moments, "agreement with moments"),
         agreement(evidence.exact, evidence.match, "agreement with matching"),
         first_stage(evidence.first_stage_f),
@@ -87,6 +94,15 @@ def _comparison(e: Evidence) -> Finding:
     elif e.hint:
         reading = f"There is a hint of a bias, not enough to claim one ({gain})."
         remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
+    elif hides_bias(e) == "columns":
+        reading = (
+            f"{without}, but with {e.columns} environment columns and {e.n} rows no bias could pay for its "
+            "parameters."
+        )
+        remedy = "Keep the environment columns that are known to matter for who reports what, and fit again."
+    elif hides_bias(e) == "dependence":
+        reading = f"{without}, but neighbouring rows depend on each other, so that the rows say less than they seem."
+        remedy = "Name the column of what neighbouring rows share (role cluster), and fit again."
     elif hides_bias(e) == "exclusion":
         reading = (
             f"{without}, but the environment moves a proxy other than through content ({_p(e.moved_p)}): a "
@@ -100,11 +116,18 @@ def _comparison(e: Evidence) -> Finding:
         )
         remedy = "Fit each group alone, or add rows with content in between."
     elif hides_bias(e) == "direct":
+        by = "bends its mean" if e.bent else f"moves it beyond content ({_p(e.direct_p)})"
         reading = (
-            f"{without}, but the environment moves it beyond content ({_p(e.direct_p)}): by an effect of its "
+            f"{without}, but the environment {by}: by an effect of its "
             "own, or by a bias that these rows cannot show."
         )
         remedy = "Validate some rows (role truth), or find proxies that see more of the content."
+    elif hides_bias(e) == "tail":
+        reading = (
+            f"{without}, but more rows lie far on the biased side than it expects ({_p(e.tail_p)}): a bias of a "
+            "few rows cannot be ruled out."
+        )
+        remedy = "Look at the most extreme rows by eye, or validate them (role truth)."
     else:
         reading = f"{without}."
         remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
@@ -254,7 +277,10 @@ def _convergence(e: Evidence) -> Finding:
 
 
 def _constancy(e: Evidence) -> Finding:
-    if e.effect != "constant":
+    if e.law:
+        statistic = f"coefficient of variation of the sizes: {e.cv:.2f}"
+        reading = f"A wider law won: {e.law} (cv {e.cv:.2f}). The size given is the mean over the biased."
+    elif e.effect != "constant":
         differs = e.constancy_p < THRESHOLDS.constancy_p
         size = "differs" if differs else "may well be the same for all rows"
         reading = f"The size of the bias {size} (effect '{e.effect}', {_p(e.constancy_p)})."

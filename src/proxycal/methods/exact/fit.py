@@ -96,7 +96,7 @@ def finish(
         spec=bias.bias,
         shift_cov=bias.shift_cov,
         gate_cov=bias.gate_cov,
-        cov=bias.cov,
+        cov=bias.cov if law is None else law.covariance,
         sigma=bias.sigma if law is None or widened is None else widened.sigma,
         cluster_sd=bias.cluster_sd if law is None or widened is None else widened.cluster_sd,
         controls=controls,

@@ -25,11 +25,11 @@ from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
 from proxycal.mixture.information import biased_slope, layout_of
 from proxycal.mixture.laws import Params, Shape
+from proxycal.mixture.wide.widen import WideLaw
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
     from proxycal.mixture.answers import RowAnswers
-    from proxycal.mixture.wide.widen import WideLaw
     from proxycal.result import Details, Finding, Prediction, Verdict
     from proxycal.table.encode import Arrays
 
@@ -84,6 +84,11 @@ class ExactFit:
         """Who is biased and by how much, and how both move with the parameters that all rows share."""
         answers = self._answers(arrays)[1]
         params, scale = self.spec.params, self.spec.frame.scale
+        if self.law is not None:
+            p_slope, size_slope = self.law.slopes(answers.rows)
+            return RowBias(
+                answers.p_biased, self.sign * answers.size, p_slope, self.sign * scale * size_slope
+            )
         slope = biased_slope(params, answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
@@ -139,6 +144,7 @@ class ExactFit:
             "evidence": self.evidence,
             "gate": self.details.gate,
             "sizes": self.details.sizes,
+            "law": None if self.law is None else self.law.state()[0],
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {
@@ -153,6 +159,8 @@ class ExactFit:
                 "cov": np.ascontiguousarray(self.cov),
             },
         }
+        if self.law is not None:
+            parts["law"] = {name: np.ascontiguousarray(value) for name, value in self.law.state()[1].items()}
         if self.controls is not None:
             parts["controls"] = controls_tensors(self.controls)
         if self.details.curve is not None:
@@ -202,6 +210,7 @@ class ExactFit:
                 tuple(_gate_term(row) for row in values["gate"]),
                 tuple((number(bic), number(size)) for bic, size in values["sizes"]),
             ),
+            law=None if values["law"] is None else WideLaw.from_state(values["law"], unpack(tensors, "law")),
         )
 
 

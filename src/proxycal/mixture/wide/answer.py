@@ -25,7 +25,8 @@ STEP = 1e-4
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Row by row, standardised: p_biased; size, spread: mean and sd of the bias of the row if it has one; mu: content;
-    prior: P(biased | E, content) before the outcome is seen; against: probability that the bias is negative."""
+    prior: P(biased | E, content) before the outcome is seen; against: probability that the bias is negative.
+    """
 
     p_biased: Array
     size: Array

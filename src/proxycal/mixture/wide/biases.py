@@ -31,6 +31,8 @@ MOST_COMPONENTS = 3
 SECOND_TRACK = 40.0
 ROUNDS = 5
 GAMMA = (0.4, 0.7, 1.0)
+# Coefficients of variation between which the profile of a law of sizes is taken.
+PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
 
 def guesses(problem: Problem) -> list[Array]:
@@ -121,6 +123,15 @@ def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
         tried.append(fit(problem, law, theta, 20))
     best = min(tried, key=lambda one: one.bic)
     return fit(problem, law, best.theta)
+
+
+def other_spreads(bias: Fitted) -> list[Fitted]:
+    """The same bias with other laws of its sizes, where they vary: the profile of how much they do."""
+    law = bias.law
+    if not (law.spread or law.cv) or law.states > 1:
+        return []
+    others = [replace(law, spread=False, cv=cv) for cv in PROFILE] + [replace(law, spread=True, cv=0.0)]
+    return [extend(bias, other, PROFILE_STEPS) for other in others if other != law]
 
 
 def gate_by_truth(bias: Fitted) -> Fitted | None:

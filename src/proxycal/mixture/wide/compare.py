@@ -1,6 +1,6 @@
 """The wider comparison: the best model with a bias against the best without, both free where E acts on all.
 
-    rows, who is biased by the plain comparison -> nulls, biases, nulls that the bias suggests -> the two best
+rows, who is biased by the plain comparison -> nulls, biases, nulls that the bias suggests -> the two best
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers
-from proxycal.mixture.wide.biases import first_bias, gate_by_truth, search_biases
+from proxycal.mixture.wide.biases import first_bias, gate_by_truth, other_spreads, search_biases
 from proxycal.mixture.wide.clusters import Refined, refine
 from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
@@ -85,7 +85,11 @@ def compare_widely(setup: Setup) -> Wide:
     floor = FLOOR
     if setup.low is not None and setup.high is not None:
         width = setup.high - setup.low
-        floor = max(FLOOR, FLOOR_OF_STEP * float(np.median(width[np.isfinite(width)]))) if np.isfinite(width).any() else FLOOR
+        floor = (
+            max(FLOOR, FLOOR_OF_STEP * float(np.median(width[np.isfinite(width)])))
+            if np.isfinite(width).any()
+            else FLOOR
+        )
     plain = Problem(y, setup.X, setup.E, np.zeros_like(y), setup.weights, floor, setup.low, setup.high)
     first = first_bias(plain, setup.known)
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
@@ -94,9 +98,12 @@ def compare_widely(setup: Setup) -> Wide:
     nulls = search_nulls(null_problem)
     best_null = min(nulls, key=lambda one: one.bic)
     biases = search_biases(replace(first, problem=problem), best_null)
+    biases += other_spreads(min(biases, key=lambda one: one.bic))
     bias = min(biases, key=lambda one: one.bic)
     found = answers(bias.likelihood, bias.theta)
-    expected = found.prior * float(np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12)))
+    expected = found.prior * float(
+        np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))
+    )
     nulls += nulls_from(bias, best_null, null_problem, expected)
     bare = ungated(bias)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]

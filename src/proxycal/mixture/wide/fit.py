@@ -163,10 +163,8 @@ def _grow_bias(theta: Array, law: Law, old: Fitted, q: int) -> None:
             gate[: len(had), i] = had[:, old_names.index(name)]
     sizes = old.theta[was.alpha]
     if law.states > old.law.states:
-        # One size becomes a small and a large one, half of the biased each.
-        theta[at.alpha] = [0.5 * sizes[-1], 1.3 * sizes[-1]]
         gate[1] = gate[0]
-        gate[:, 0] -= 0.5
+        theta[at.alpha] = sizes[-1]
     else:
         theta[at.alpha] = sizes[: law.states]
     if law.spread:
@@ -192,28 +190,38 @@ def _gate_names(law: Law, q: int) -> list[str]:
 # Ways to begin one more component: place and width of the new one and width of the old, in sds of the old one,
 # and log weight.
 SPLITS = ((1.2, 1.2, 0.8, -1.0), (-1.2, 1.2, 0.8, -1.0), (0.0, 2.2, 0.8, -1.5), (1.5, 1.0, 0.7, -0.3))
+# A second size begins among those called unbiased, at these parts of the one size. It takes more steps than others
+# to show its worth.
+SIZES, SIZE_STEPS = (0.25, 0.9), 40
 
 
 def extend(old: Fitted, law: Law, steps: int = MOST_STEPS, problem: Problem | None = None) -> Fitted:
     """A larger law from the maximum of a smaller one; with one more component, the best of several splits."""
     problem = old.problem if problem is None else problem
     theta = grown(old, law, problem)
-    if law.components == old.law.components:
+    starts = [theta]
+    if law.components > old.law.components:
+        starts = _split_components(theta, law, problem)
+    elif law.states > old.law.states:
+        theta[layout(law, problem.X.shape[1], problem.E.shape[1]).alpha] *= SIZES
+        steps = max(steps, SIZE_STEPS)
+    if len(starts) == 1:
         return fit(problem, law, theta, steps)
-    at = layout(law, problem.X.shape[1], problem.E.shape[1])
+    best = min((fit(problem, law, start, TRIAL_STEPS) for start in starts), key=lambda one: one.bic)
+    return best if steps <= TRIAL_STEPS else fit(problem, law, best.theta, steps)
+
+
+def _split_components(theta: Array, law: Law, problem: Problem) -> list[Array]:
+    """Starts with one more component."""
+    at, starts = layout(law, problem.X.shape[1], problem.E.shape[1]), []
     sd = float(np.exp(theta[at.log_sigma][0]))
-    tried = []
     for place, width, rest, weight in SPLITS:
         start = theta.copy()
         start[at.d.stop - 1], start[at.c.stop - 1] = place * sd, weight
         start[at.log_sigma.stop - 1] = np.log(width * sd)
         start[at.log_sigma.start] = np.log(rest * sd)
-        tried.append(fit(problem, law, start, TRIAL_STEPS))
-    best = min(tried, key=lambda one: one.bic)
-    return best if steps <= TRIAL_STEPS else fit(problem, law, best.theta, steps)
-
-
-Extension = "Callable[[Law], Law | None]"
+        starts.append(start)
+    return starts
 
 
 def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], rounds: int) -> list[Fitted]:
@@ -233,7 +241,9 @@ def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], ro
             if one.bic > best.bic + FAR_FROM_PAYING:
                 dead.add(name)
             tried.append((name, one))
-        tried = sorted((one for one in tried if one[1].bic < best.bic + NEARLY_PAYS), key=lambda one: one[1].bic)
+        tried = sorted(
+            (one for one in tried if one[1].bic < best.bic + NEARLY_PAYS), key=lambda one: one[1].bic
+        )
         finished = [fit(one.problem, one.law, one.theta) for _, one in tried[:2]]
         seen += finished
         if not finished or min(one.bic for one in finished) >= best.bic - LEAST_GAIN:

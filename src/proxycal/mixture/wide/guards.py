@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import ndtr
+from scipy.stats import chi2, poisson
 
+from proxycal.mixture.designs import MOST_PRODUCTS
+from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
 
@@ -22,13 +25,18 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+# Share of the rows that a model without a bias expects beyond its upper tail.
+TAIL = 0.002
+
+
 @dataclass(frozen=True, slots=True)
 class Guards:
     """gate_r2 : share of who is biased that the gate decides before the outcome is seen. against : share of the
     biased whose size is negative. proxies_p : p of "proxies say nothing of who is biased beyond E and content".
     spread : sd of the sizes in residual sds, 0 where they do not vary so. autocorrelation : of the residual along the
     rows. block_z : Vuong's z of the bias against the null over blocks of rows. humps : the best null has two places
-    far apart. direct : the best null bends the mean by E.
+    far apart. direct : the best null bends the mean by E. tail_p : p of "no more rows than the best null expects lie
+    far above it".
     """
 
     gate_r2: float
@@ -39,6 +47,7 @@ class Guards:
     block_z: float
     humps: bool
     direct: bool
+    tail_p: float
 
 
 def guard(
@@ -78,16 +87,21 @@ def guard(
         elif bias.law.cv:
             spread = 1.0
     share = float(np.average(prior, weights=weights))
-    decided = 1.0 - float(np.average(prior * (1.0 - prior), weights=weights)) / max(share * (1.0 - share), 1e-12)
+    decided = 1.0 - float(np.average(prior * (1.0 - prior), weights=weights)) / max(
+        share * (1.0 - share), 1e-12
+    )
     return Guards(
         gate_r2=decided,
         against=against,
         proxies_p=1.0 if sure is None or wide.bias.law.gate == "E y" else _proxies_p(wide, P, sure.scores),
         spread=spread,
         autocorrelation=_autocorrelation(residual, rows.y),
-        block_z=_block_z(loglik - null_loglik, (wide.bias.size - wide.null.size) * np.log(wide.bias.problem.n), cluster),
+        block_z=_block_z(
+            loglik - null_loglik, (wide.bias.size - wide.null.size) * np.log(wide.bias.problem.n), cluster
+        ),
         humps=_humps(wide),
         direct=wide.null.law.columns > 0,
+        tail_p=_upper_tail(wide),
     )
 
 
@@ -116,16 +130,36 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     """
     left = wide.answers.p_biased - wide.answers.prior
     standard = (P - P.mean(axis=0)) / np.maximum(P.std(axis=0), 1e-12)
-    known = np.column_stack([scores, left * wide.bias.problem.m])
+    E = wide.bias.problem.E
+    # A gate that bends with E is no matter of the proxies, which go with E.
+    bends = products_of(E, _pairs(E.shape[1]))
+    known = np.column_stack([scores, left * wide.bias.problem.m, left[:, None] * bends])
     of_proxies = left[:, None] * standard
     free = of_proxies - known @ np.linalg.lstsq(known, of_proxies, rcond=None)[0]
     total = free.sum(axis=0)
     values, vectors = np.linalg.eigh(free.T @ free)
-    keep = values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)
+    # What is left of a proxy that E and content determine is rounding.
+    keep = values > 1e-6 * float((of_proxies**2).sum())
     if not keep.any():
         return 1.0
     statistic = float((((vectors[:, keep].T @ total) ** 2) / values[keep]).sum())
     return float(chi2.sf(statistic, int(keep.sum())))
+
+
+def _pairs(q: int) -> list[tuple[int, int]]:
+    pairs = [(i, j) for i in range(q) for j in range(i, q)]
+    return pairs if len(pairs) <= MOST_PRODUCTS else [(i, i) for i in range(q)]
+
+
+def _upper_tail(wide: Wide) -> float:
+    """p of "no more rows lie far above the best null than it expects": a rare bias that no model could pay for."""
+    null = wide.null
+    likelihood = null.likelihood
+    cells = likelihood.cells(null.theta)
+    share = np.exp(cells.log_prior - np.logaddexp.reduce(cells.log_prior.reshape(-1, cells.log_prior.shape[-1]), axis=0))
+    above = (share * ndtr(-(null.problem.y - cells.mean) / np.sqrt(cells.variance))).sum(axis=(0, 1))
+    seen, n = int((above < TAIL).sum()), len(above)
+    return float(poisson.sf(seen - 1, TAIL * n))
 
 
 def _humps(wide: Wide) -> bool:

@@ -66,6 +66,16 @@ class Law:
         return self.spread or self.cv > 0.0 or self.by_content or self.states > 1
 
     @property
+    def says(self) -> tuple[str, ...]:
+        """What the law says of the bias beyond one size and a gate by the environment, for readers."""
+        words = ["there are three states: unbiased, a smaller and a larger bias"] if self.states > 1 else []
+        words += ["sizes vary from row to row"] if self.spread or self.cv else []
+        words += ["sizes grow or shrink with content"] if self.by_content else []
+        words += ["who is biased depends on content too"] if self.gate == "E m" else []
+        words += ["who is biased depends on the true value too"] if self.gate == "E y" else []
+        return tuple(words)
+
+    @property
     def label(self) -> str:
         """A short name for tables and findings."""
         words = [f"J={self.components}"] if self.components > 1 else []
@@ -74,7 +84,12 @@ class Law:
         if self.spread or self.cv:
             words.append("sizes vary" if not self.cv else f"gamma sizes, cv {self.cv:g}")
         words += ["size by content"] if self.by_content else []
-        gates = {"E": "", "E m": "gate by content too", "m": "gate without E", "E y": "gate by true value too"}
+        gates = {
+            "E": "",
+            "E m": "gate by content too",
+            "m": "gate without E",
+            "E y": "gate by true value too",
+        }
         if self.states and gates[self.gate]:
             words.append(gates[self.gate])
         if self.scale:

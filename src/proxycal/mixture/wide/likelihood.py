@@ -137,7 +137,9 @@ class Likelihood:
             log_weight = log_weight + np.r_[0.0, theta[at.v]][:, None] * rows.m
         log_weight = log_weight - _log_sum(log_weight)
         if not law.states:
-            return Cells(mean[None], own[None], own, log_weight[None], np.zeros((0, 1)), None, log_weight, scale, place)
+            return Cells(
+                mean[None], own[None], own, log_weight[None], np.zeros((0, 1)), None, log_weight, scale, place
+            )
         alpha = theta[at.alpha]
         shift = alpha[self.owner][:, None]
         if self.law.cv and self.bins is not None:
@@ -150,7 +152,17 @@ class Likelihood:
         means = np.concatenate([mean[None], mean[None] + shift[:, None, :]])
         variance = own[None] + np.r_[0.0, extra][:, None, None]
         log_prior, log_gate = self._gate(theta, shift)
-        return Cells(means, variance, own, log_prior[:, None, :] + log_weight, shift, log_gate, log_weight, scale, place)
+        return Cells(
+            means,
+            variance,
+            own,
+            log_prior[:, None, :] + log_weight,
+            shift,
+            log_gate,
+            log_weight,
+            scale,
+            place,
+        )
 
     def _gate(self, theta: Array, shift: Array) -> tuple[Array, Array]:
         """Log prior of each state (T,n), bins of sizes included, and of each size (1+states, n)."""
@@ -182,7 +194,9 @@ class Likelihood:
         own = np.full((1, 1), np.exp(2.0 * theta[self.at.log_sigma][0]))
         variance = (own + (width * self.bins.sd[:, None]) ** 2)[:, None, :]
         log_prior = np.broadcast_to(self.bins.log_share[:, None, None], mean.shape)
-        return Cells(mean, variance, own, log_prior, np.zeros((0, 1)), None, np.zeros((1, 1)), scale, np.zeros(1))
+        return Cells(
+            mean, variance, own, log_prior, np.zeros((0, 1)), None, np.zeros((1, 1)), scale, np.zeros(1)
+        )
 
     def seen(self, theta: Array) -> Seen:
         """Log likelihood of every row, and the posterior of its cells."""
@@ -300,7 +314,9 @@ class Likelihood:
         return 0.5 * float(slope @ theta), slope
 
 
-def _interval_density(y: Array, low: Array, high: Array, mean: Array, inv: Array) -> tuple[Array, Array, Array]:
+def _interval_density(
+    y: Array, low: Array, high: Array, mean: Array, inv: Array
+) -> tuple[Array, Array, Array]:
     """The same for outcomes known as intervals: log of the probability over the width, so that it is a density."""
     width = np.minimum(high, 50.0) - np.maximum(low, -50.0)
     log_width = np.log(np.where(np.isfinite(low) & np.isfinite(high), width, 1.0))

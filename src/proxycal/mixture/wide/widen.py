@@ -1,12 +1,12 @@
 """From the plain answer to the wider comparison: does it stand, does a wider law win, or does nothing?
 
-    plain best with and without a bias, on the rows of the comparison -> the wider ones beside them -> the answer
+plain best with and without a bias, on the rows of the comparison -> the wider ones beside them -> the answer
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import newton_then_em, valued
 from proxycal.mixture.select import floor_of
-from proxycal.mixture.wide.answer import Answers, Errors, answers, errors, mean_size
+from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
 from proxycal.mixture.wide.compare import Setup, compare_widely
 from proxycal.mixture.wide.guards import Guards, guard
 from proxycal.mixture.wide.law import Law
@@ -43,11 +43,13 @@ SAME_ANSWER = 2.0
 class WideLaw:
     """A wider model of the rows of a frame, ready to answer for any rows; standardised like them.
 
-    index (p,), index_mean, index_sd : the content index m of features X. tau : sd of what a cluster shares.
+    theta (k,), covariance (k,k) : its parameters. index (p,), index_mean, index_sd : the content index m of features
+    X. tau : sd of what a cluster shares.
     """
 
     law: Law
     theta: Array
+    covariance: Array
     index: Array
     index_mean: float
     index_sd: float
@@ -64,6 +66,35 @@ class WideLaw:
         at = likelihood.at.log_sigma
         theta[at] = 0.5 * np.log(np.exp(2.0 * theta[at]) + self.tau**2)
         return answers(likelihood, theta)
+
+    def slopes(self, rows: Rows) -> tuple[Array, Array]:
+        """How p_biased and size of rows move with the parameters, (n,k) each."""
+        p, size = np.empty((len(rows.y), len(self.theta))), np.empty((len(rows.y), len(self.theta)))
+        for i in range(len(self.theta)):
+            step = np.zeros(len(self.theta))
+            step[i] = STEP
+            up, down = (replace(self, theta=self.theta + by).answers(rows) for by in (step, -step))
+            p[:, i] = (up.p_biased - down.p_biased) / (2.0 * STEP)
+            size[:, i] = (up.size - down.size) / (2.0 * STEP)
+        return p, size
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """JSON values and arrays that rebuild it."""
+        values = {"law": asdict(self.law), "mean": self.index_mean, "sd": self.index_sd, "tau": self.tau}
+        return values, {"theta": self.theta, "covariance": self.covariance, "index": self.index}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Array]) -> WideLaw:
+        """The inverse of `state`."""
+        return cls(
+            Law(**values["law"]),
+            arrays["theta"],
+            arrays["covariance"],
+            arrays["index"],
+            float(values["mean"]),
+            float(values["sd"]),
+            float(values["tau"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +172,16 @@ def widen(
     sure = None
     if gain > 0.0 or not stands:
         sure = errors(likelihood, wide.bias.theta, cluster, lambda theta: mean_size(likelihood, theta))
-    guards = guard(plain if stands else None, rows, wide, null_loglik, seen.P, cluster, sure, plain.offset[part] / frame.scale)
+    guards = guard(
+        plain if stands else None,
+        rows,
+        wide,
+        null_loglik,
+        seen.P,
+        cluster,
+        sure,
+        plain.offset[part] / frame.scale,
+    )
     if stands or sure is None:
         nothing = float("nan")
         return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards)
@@ -171,7 +211,7 @@ def _won(
     weights = bias.problem.weights
     sizes = [sure.size, *(mean_size(one.likelihood, one.theta) for one in wide.alike)]
     sigma = float(np.sqrt(np.average(_content_variance(bias), weights=weights)))
-    law = WideLaw(bias.law, bias.theta, wide.index, wide.index_mean, wide.index_sd, wide.tau)
+    law = WideLaw(bias.law, bias.theta, sure.covariance, wide.index, wide.index_mean, wide.index_sd, wide.tau)
     return Widened(
         law=law,
         gain=gain,
