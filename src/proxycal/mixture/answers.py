@@ -26,6 +26,7 @@ class RowAnswers:
     rows : their features. p_biased : (n,) P(A=1|data). mu : (n,) the outcome without a bias.
     content : (n, d) the content that drives the outcome, each component's own linear predictor.
     size : (n,) the bias that each row has if it has one; spread : (n,) its sd where sizes vary, else 0.
+    prior : (n,) P(A=1) before the outcome is seen.
     """
 
     rows: Rows
@@ -34,16 +35,24 @@ class RowAnswers:
     content: np.ndarray
     size: np.ndarray
     spread: np.ndarray
+    prior: np.ndarray
 
 
-def answer_rows(spec: Spec, data: Data, cluster_sd: float, law: WideLaw | None = None) -> RowAnswers:
+def answer_rows(
+    spec: Spec,
+    data: Data,
+    cluster_sd: float,
+    law: WideLaw | None = None,
+    ranges: tuple[np.ndarray, np.ndarray] | None = None,
+) -> RowAnswers:
     """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise.
 
-    law : the wider law that answers in place of the model, in its features.
+    law : the wider law that answers in place of the model, in its features. ranges : low, high (n,) that the outcome
+    stands for, or None where it is exact.
     """
     rows = spec.frame.rows(replace(data, truth=None))
     if law is not None:
-        return _answer_widely(law, rows, spec.frame)
+        return _answer_widely(law, rows, spec.frame, ranges)
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]
     if cluster_sd > 0.0:
@@ -57,11 +66,15 @@ def answer_rows(spec: Spec, data: Data, cluster_sd: float, law: WideLaw | None =
         content=_content(spec, rows),
         size=rows.D @ spec.params.a[0] * spec.frame.scale,
         spread=np.zeros(len(p_biased)),
+        prior=own.pi[0],
     )
 
 
-def _answer_widely(law: WideLaw, rows: Rows, frame: Frame) -> RowAnswers:
-    found = law.answers(rows)
+def _answer_widely(
+    law: WideLaw, rows: Rows, frame: Frame, ranges: tuple[np.ndarray, np.ndarray] | None
+) -> RowAnswers:
+    low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
+    found = law.answers(rows, low, high)
     return RowAnswers(
         rows=rows,
         p_biased=found.p_biased,
@@ -69,6 +82,7 @@ def _answer_widely(law: WideLaw, rows: Rows, frame: Frame) -> RowAnswers:
         content=(rows.X @ law.index * frame.scale)[:, None],
         size=found.size * frame.scale,
         spread=found.spread * frame.scale,
+        prior=found.prior,
     )
 
 

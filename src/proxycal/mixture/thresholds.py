@@ -87,6 +87,10 @@ class Thresholds:
     # Two components of the residual are two humps if each has this share of the rows and their means are
     # `apart` sds of the wider one from each other.
     hump_share: float = 0.15
+    # Below these p the environment says who rounds, or who is on a spike, beyond the proxies: rounding down, or not
+    # reporting at all, is then a bias that no shift describes.
+    rounding_p: float = 1e-4
+    spike_p: float = 1e-3
     # Below this p more rows lie far above the best model without a bias than it expects: a rare bias may hide there.
     tail_p: float = 0.05
     # Below this p a proxy is moved by E other than through content. Laxer than `proxy_p`, which accuses

@@ -94,6 +94,9 @@ class Evidence:
     block_z: float = math.inf
     bent: bool = False
     tail_p: float = 1.0
+    kind: str = "continuous"
+    spike_p: float = math.nan
+    rounding_p: float = math.nan
     columns: int = 0
 
     @property
@@ -306,6 +309,8 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         out.append("proxies")
     if depends(evidence) and evidence.block_z < THRESHOLDS.block_z:
         out.append("dependence")
+    if evidence.rounding_p < THRESHOLDS.rounding_p:
+        out.append("rounding")
     if evidence.exact.alpha <= 0.0:
         out.append("direction")
     return tuple(out)
@@ -351,6 +356,10 @@ def hides_bias(evidence: Evidence) -> str:
         return "gap"
     if evidence.direct_p < THRESHOLDS.outcome_p:
         return "direct"
+    if evidence.rounding_p < THRESHOLDS.rounding_p:
+        return "rounding"
+    if evidence.spike_p < THRESHOLDS.spike_p:
+        return "spike"
     return "tail" if evidence.tail_p < THRESHOLDS.tail_p else ""
 
 

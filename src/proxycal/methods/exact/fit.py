@@ -17,12 +17,15 @@ from proxycal.errors import SettingsError
 from proxycal.methods.exact.details import details_of
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
+from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.moments.estimate import fit_moments
+from proxycal.methods.parts import outcome_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import canonical_order
 from proxycal.mixture.refits import refit_shifts
+from proxycal.mixture.select import MAX_J
 from proxycal.mixture.wide.widen import widen
 from proxycal.result import Estimate
 
@@ -45,39 +48,48 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
 class Comparison:
     """The model comparison of some rows: its sign, the rows as it saw them, its answer and the wider one.
 
-    widened : None where validated rows decide.
+    arrays, data : the rows that it saw, those of a spike set apart. widened : None where validated rows decide.
     """
 
     sign: float
+    arrays: Arrays
     data: Data
     bias: ExactBias
+    outcome: Outcome
     widened: Widened | None = None
 
 
 def compare_models(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
     """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
     _check_effect(settings.effect, arrays)
+    outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
+    arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
+    most = 1 if outcome.ranged else MAX_J
+    bias = fit_exact(data, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
     if data.truth is not None:
-        return Comparison(settings.sign, data, bias)
-    widened = widen(bias, data, total=total, one_size=settings.effect != "constant")
-    return Comparison(settings.sign, data, bias, widened)
+        return Comparison(settings.sign, arrays, data, bias, outcome)
+    ranges = outcome.ranges(outcome_of(arrays), settings.sign)
+    widened = widen(bias, data, ranges, total, one_size=settings.effect != "constant")
+    return Comparison(settings.sign, arrays, data, bias, outcome, widened)
 
 
 def finish(
-    comparison: Comparison, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+    comparison: Comparison, whole: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
-    n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
+    whole : all rows, those on a spike too. n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
     units of its cost here.
     """
     data, bias, widened = comparison.data, comparison.bias, comparison.widened
+    arrays, outcome = comparison.arrays, comparison.outcome
     law = None if widened is None else widened.law
-    answers = answer_rows(bias.bias, data, bias.cluster_sd, law)
+    ranges = outcome.ranges(outcome_of(arrays), comparison.sign)
+    answers = answer_rows(bias.bias, data, bias.cluster_sd, law, ranges)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
@@ -89,7 +101,8 @@ def finish(
     )
     evidence = collect(bias, data, answers, estimates, moments, widened)
     if n is not None:
-        evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
+        evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
+    evidence = replace(evidence, kind=outcome.kind.kind, **told_by_environment(whole, outcome))
     return ExactFit(
         sign=comparison.sign,
         level=level,
@@ -108,6 +121,7 @@ def finish(
         findings=findings(evidence),
         details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
         law=law,
+        outcome=outcome,
     )
 
 

@@ -6,6 +6,7 @@ signed answer on the way out, so that the two mirror each other exactly.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,6 +19,7 @@ from proxycal.errors import TableError
 from proxycal.methods.exact.details import kept_details
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
+from proxycal.methods.exact.outcome import Outcome
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
 from proxycal.mixture.answers import answer_rows
@@ -65,6 +67,7 @@ class ExactFit:
     findings: tuple[Finding, ...]
     details: Details
     law: WideLaw | None = None
+    outcome: Outcome = Outcome()
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -74,8 +77,12 @@ class ExactFit:
         if self.law is not None:
             se_row = np.hypot(self.estimate.se, answers.spread)
         # What calibration takes off is a bias of the stated direction; a level without one is left alone.
-        size = np.maximum(answers.size, 0.0)
-        p = answers.p_biased
+        size, p = np.maximum(answers.size, 0.0), answers.p_biased
+        if math.isfinite(self.outcome.spike):
+            # A row on the spike is what it says; that its reporter is biased is as likely as E makes it.
+            on = self.outcome.on_spike(outcome_of(arrays))
+            size, p = np.where(on, 0.0, size), np.where(on, answers.prior, p)
+            se_row = np.where(on, 0.0, se_row)
         return calibrate_turned(
             self.sign, data.y, p, size, se_row, self.level, mu=answers.mu, z=answers.content, a=p
         )
@@ -86,16 +93,28 @@ class ExactFit:
         params, scale = self.spec.params, self.spec.frame.scale
         if self.law is not None:
             p_slope, size_slope = self.law.slopes(answers.rows)
-            return RowBias(
-                answers.p_biased, self.sign * answers.size, p_slope, self.sign * scale * size_slope
-            )
+            size = self.sign * answers.size
+            size_slope *= self.sign * scale
+            return self._off_spike(RowBias(answers.p_biased, size, p_slope, size_slope), arrays)
         slope = biased_slope(params, answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
         # As in `predict`: a level without a bias of the stated direction is left alone.
         size_slope[answers.size < 0.0] = 0.0
         size = self.sign * np.maximum(answers.size, 0.0)
-        return RowBias(answers.p_biased, size, slope, size_slope)
+        return self._off_spike(RowBias(answers.p_biased, size, slope, size_slope), arrays)
+
+    def _off_spike(self, bias: RowBias, arrays: Arrays) -> RowBias:
+        """The same, but rows on the spike have no bias to take off."""
+        if math.isnan(self.outcome.spike):
+            return bias
+        on = self.outcome.on_spike(outcome_of(arrays))
+        return RowBias(
+            bias.p,
+            np.where(on, 0.0, bias.size),
+            np.where(on[:, None], 0.0, bias.p_slope),
+            np.where(on[:, None], 0.0, bias.size_slope),
+        )
 
     @property
     def shared_cov(self) -> np.ndarray:
@@ -116,7 +135,8 @@ class ExactFit:
     def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
         """The rows as over-reported, and what the mixture says of them."""
         data = data_of(arrays, self.sign)
-        return data, answer_rows(self.spec, data, self.cluster_sd, self.law)
+        ranges = self.outcome.ranges(outcome_of(arrays), self.sign)
+        return data, answer_rows(self.spec, data, self.cluster_sd, self.law, ranges)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
@@ -145,6 +165,7 @@ class ExactFit:
             "gate": self.details.gate,
             "sizes": self.details.sizes,
             "law": None if self.law is None else self.law.state()[0],
+            "outcome": self.outcome.state(),
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {

@@ -82,14 +82,7 @@ class Wide:
 def compare_widely(setup: Setup) -> Wide:
     """Search both sides, each starting from what the other found, and compare."""
     y = setup.y if setup.cluster is None else setup.y - _shared(setup)
-    floor = FLOOR
-    if setup.low is not None and setup.high is not None:
-        width = setup.high - setup.low
-        floor = (
-            max(FLOOR, FLOOR_OF_STEP * float(np.median(width[np.isfinite(width)])))
-            if np.isfinite(width).any()
-            else FLOOR
-        )
+    floor = _floor(setup)
     plain = Problem(y, setup.X, setup.E, np.zeros_like(y), setup.weights, floor, setup.low, setup.high)
     first = first_bias(plain, setup.known)
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
@@ -132,6 +125,15 @@ def _with_clusters(
     return Wide(
         bias, null.fitted, found, own.bic, null.bic, index, mean, sd, (), own.intercepts[cluster], own.tau
     )
+
+
+def _floor(setup: Setup) -> float:
+    """The smallest sd of a component: that of rounded values does not fall far below their step."""
+    if setup.low is None or setup.high is None:
+        return FLOOR
+    width = setup.high - setup.low
+    width = width[np.isfinite(width) & (width > 0.0)]
+    return max(FLOOR, FLOOR_OF_STEP * float(np.median(width))) if len(width) > len(setup.y) / 2 else FLOOR
 
 
 def _index_of(X: Array, slopes: Array, weights: Array) -> tuple[Array, float, float]:

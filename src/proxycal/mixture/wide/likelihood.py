@@ -317,22 +317,27 @@ class Likelihood:
 def _interval_density(
     y: Array, low: Array, high: Array, mean: Array, inv: Array
 ) -> tuple[Array, Array, Array]:
-    """The same for outcomes known as intervals: log of the probability over the width, so that it is a density."""
-    width = np.minimum(high, 50.0) - np.maximum(low, -50.0)
-    log_width = np.log(np.where(np.isfinite(low) & np.isfinite(high), width, 1.0))
+    """The same for outcomes known as ranges: log of the probability over the width, which makes it a density.
+
+    Rows with low = high are exact, and those of a range far from a cell are taken at their value.
+    """
+    bounded = np.isfinite(low) & np.isfinite(high)
+    exact = low == high
+    log_width = np.log(np.where(bounded & ~exact, high - low, 1.0))
     a = np.clip((low - mean) * inv, -30.0, 30.0)
     b = np.clip((high - mean) * inv, -30.0, 30.0)
     # In the upper tail the difference of two numbers near 1 is lost: there it is taken from the other side.
     upper = a + b > 0.0
     p = ndtr(np.where(upper, -a, b)) - ndtr(np.where(upper, -b, a))
-    far = p < FAR
-    p = np.where(far, 1.0, p)
+    as_value = (p < FAR) | exact
+    p = np.where(as_value, 1.0, p)
     at_a, at_b = np.exp(-0.5 * a * a - 0.5 * LOG_2PI), np.exp(-0.5 * b * b - 0.5 * LOG_2PI)
-    density, by_mean, by_log_sd = np.log(p) - log_width, (at_a - at_b) * inv / p, (a * at_a - b * at_b) / p
-    if far.any():
+    density = np.log(p) - log_width
+    by_mean, by_log_sd = (at_a - at_b) * inv / p, (a * at_a - b * at_b) / p
+    if as_value.any():
         z = (y - mean) * inv
-        density = np.where(far, -0.5 * z * z + np.log(inv) - 0.5 * LOG_2PI, density)
-        by_mean, by_log_sd = np.where(far, z * inv, by_mean), np.where(far, z * z - 1.0, by_log_sd)
+        density = np.where(as_value, -0.5 * z * z + np.log(inv) - 0.5 * LOG_2PI, density)
+        by_mean, by_log_sd = np.where(as_value, z * inv, by_mean), np.where(as_value, z * z - 1.0, by_log_sd)
     return density, by_mean, by_log_sd
 
 

@@ -67,13 +67,13 @@ class WideLaw:
         theta[at] = 0.5 * np.log(np.exp(2.0 * theta[at]) + self.tau**2)
         return answers(likelihood, theta)
 
-    def slopes(self, rows: Rows) -> tuple[Array, Array]:
+    def slopes(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:
         """How p_biased and size of rows move with the parameters, (n,k) each."""
         p, size = np.empty((len(rows.y), len(self.theta))), np.empty((len(rows.y), len(self.theta)))
         for i in range(len(self.theta)):
             step = np.zeros(len(self.theta))
             step[i] = STEP
-            up, down = (replace(self, theta=self.theta + by).answers(rows) for by in (step, -step))
+            up, down = (replace(self, theta=self.theta + by).answers(rows, low, high) for by in (step, -step))
             p[:, i] = (up.p_biased - down.p_biased) / (2.0 * STEP)
             size[:, i] = (up.size - down.size) / (2.0 * STEP)
         return p, size
