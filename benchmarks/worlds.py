@@ -40,15 +40,16 @@ TRULY_BIASED = ("y1", "y2", "y3")
 _DEFINITIONS = (
     'false: "bias found" among the fits without a bias. wrong: the size off by more than 25% among the '
     'claims that a bias was found where there is one. reassured: "no bias found" among the fits with a '
-    'bias of two residual sds and more. found: "bias found" where it can be. coverage: the 95% interval holds the mean '
-    "bias of the biased, among the claims where there is one. harm: y_cal is further from the true outcome "
-    "than the report, by more than 5% of its root mean square error, among all fits. The size of a bias is "
-    "what it adds before an outcome is rounded or capped.\n\n"
-    '† The bias may be "not identified": rows that depend without a declared cluster, rounding down, 30 '
-    "environment columns at n = 1,000, a share of 1%, 100 rows at 3 sd. They do not count in found.\n\n"
-    "* Undecidable: no data can tell it from another truth (an unseen cause that the environment drives, a "
-    "bias of everybody that is linear in the environment, a gate by content, where the data "
-    "leave the size between two ends). They count in no total but their own."
+    'bias of two residual sds and more. found: "bias found" where it can be. coverage: the 95% interval '
+    "holds the mean bias of the biased, among the claims where there is one. harm: y_cal is further from the "
+    "true outcome than the report, by more than 5% of its root mean square error, among all fits. The size "
+    "of a bias is what it adds before an outcome is rounded or capped.\n\n"
+    'Names with † are biases that may be "not identified": rows that depend without a declared cluster, '
+    "rounding down, 30 environment columns at n = 1,000, a share of 1%, 100 rows at 3 sd. They do not count "
+    "in found.\n\n"
+    "Names with * are undecidable: no data can tell them from another truth (an unseen cause that the "
+    "environment drives, a bias of everybody that is linear in the environment, a gate by content, where "
+    "the data leave the size between two ends). They count in no total but their own."
 )
 
 

@@ -44,15 +44,16 @@ def answer_rows(
     cluster_sd: float,
     law: WideLaw | None = None,
     ranges: tuple[np.ndarray, np.ndarray] | None = None,
+    noise: np.ndarray | float = 0.0,
 ) -> RowAnswers:
     """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise.
 
     law : the wider law that answers in place of the model, in its features. ranges : low, high (n,) that the outcome
-    stands for, or None where it is exact.
+    stands for, or None where it is exact. noise : (n,) further variance of the outcome, which only the law hears of.
     """
     rows = spec.frame.rows(replace(data, truth=None))
     if law is not None:
-        return _answer_widely(law, rows, spec.frame, ranges)
+        return _answer_widely(law, rows, spec.frame, ranges, noise)
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]
     if cluster_sd > 0.0:
@@ -71,10 +72,14 @@ def answer_rows(
 
 
 def _answer_widely(
-    law: WideLaw, rows: Rows, frame: Frame, ranges: tuple[np.ndarray, np.ndarray] | None
+    law: WideLaw,
+    rows: Rows,
+    frame: Frame,
+    ranges: tuple[np.ndarray, np.ndarray] | None,
+    noise: np.ndarray | float,
 ) -> RowAnswers:
     low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
-    found = law.answers(rows, low, high)
+    found = law.answers(rows, low, high, noise / frame.scale**2)
     return RowAnswers(
         rows=rows,
         p_biased=found.p_biased,

@@ -94,6 +94,8 @@ class Evidence:
     block_z: float = math.inf
     bent: bool = False
     tail_p: float = 1.0
+    whole_clusters: bool = False
+    clusters_unclear: bool = False
     kind: str = "continuous"
     spike_p: float = math.nan
     rounding_p: float = math.nan
@@ -348,6 +350,8 @@ def hides_bias(evidence: Evidence) -> str:
         return "columns"
     if depends(evidence) and evidence.gain > -evidence.cost:
         return "dependence"
+    if evidence.clusters_unclear:
+        return "clusters"
     if evidence.bent:
         return "direct"
     if evidence.moved_p < THRESHOLDS.moved_p:

@@ -14,6 +14,7 @@ import numpy as np
 from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError
+from proxycal.methods.exact.clusters import MIN_CLUSTERS, cluster_means, means_of
 from proxycal.methods.exact.details import details_of
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
@@ -30,6 +31,7 @@ from proxycal.mixture.wide.widen import widen
 from proxycal.result import Estimate
 
 if TYPE_CHECKING:
+    from proxycal.methods.exact.evidence import Evidence
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data
     from proxycal.mixture.wide.widen import Widened
@@ -40,8 +42,28 @@ BOOTSTRAP_DRAWS = 200
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
-    """Compare the models, then put matching and moments beside the answer."""
-    return finish(compare_models(arrays, settings), arrays, settings)
+    """Compare the models, then put matching and moments beside the answer.
+
+    Where rows have clusters and show no bias of their own, whole clusters may: their means are compared.
+    """
+    by_row = finish(compare_models(arrays, settings), arrays, settings)
+    if arrays.cluster is None or by_row.verdict == "bias found" or arrays.truth is not None:
+        return by_row
+    means = cluster_means(arrays)[0]
+    if means.n < MIN_CLUSTERS or not arrays.n > means.n or settings.effect != "constant":
+        return by_row
+    by_cluster = finish(compare_models(means, settings, always_wide=True), means, settings)
+    if by_cluster.verdict == "bias found":
+        evidence = replace(by_cluster.evidence, whole_clusters=True, n=arrays.n)
+        return with_evidence(replace(by_cluster, means=means_of(arrays)), evidence)
+    if by_cluster.verdict == "not identified":
+        return with_evidence(by_row, replace(by_row.evidence, clusters_unclear=True))
+    return by_row
+
+
+def with_evidence(fit: ExactFit, evidence: Evidence) -> ExactFit:
+    """The fit with what its verdict and findings then are."""
+    return replace(fit, evidence=evidence, verdict=verdict(evidence), findings=findings(evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +81,13 @@ class Comparison:
     widened: Widened | None = None
 
 
-def compare_models(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
-    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
+def compare_models(
+    arrays: Arrays, settings: Settings, total: float | None = None, always_wide: bool = False
+) -> Comparison:
+    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one.
+
+    always_wide : the wider law answers, though it be no better than the plain one.
+    """
     _check_effect(settings.effect, arrays)
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
@@ -73,7 +100,7 @@ def compare_models(arrays: Arrays, settings: Settings, total: float | None = Non
     if data.truth is not None:
         return Comparison(settings.sign, arrays, data, bias, outcome)
     ranges = outcome.ranges(outcome_of(arrays), settings.sign)
-    widened = widen(bias, data, ranges, total, one_size=settings.effect != "constant")
+    widened = widen(bias, data, ranges, total, one_size=settings.effect != "constant", always=always_wide)
     return Comparison(settings.sign, arrays, data, bias, outcome, widened)
 
 

@@ -7,7 +7,7 @@ signed answer on the way out, so that the two mirror each other exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
 from proxycal.effect.totals import RowBias
 from proxycal.errors import TableError
+from proxycal.methods.exact.clusters import Means, cluster_means
 from proxycal.methods.exact.details import kept_details
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
@@ -68,6 +69,7 @@ class ExactFit:
     details: Details
     law: WideLaw | None = None
     outcome: Outcome = Outcome()
+    means: Means | None = None
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -92,6 +94,10 @@ class ExactFit:
         answers = self._answers(arrays)[1]
         params, scale = self.spec.params, self.spec.frame.scale
         if self.law is not None:
+            if self.means is not None:
+                # All rows of a cluster share its doubt; what moves with the size alone is shared by all.
+                relative = (self.sign * answers.size / self.estimate.alpha)[:, None]
+                return RowBias(answers.p_biased, self.sign * answers.size, np.zeros_like(relative), relative)
             p_slope, size_slope = self.law.slopes(answers.rows)
             size = self.sign * answers.size
             size_slope *= self.sign * scale
@@ -119,7 +125,7 @@ class ExactFit:
     @property
     def shared_cov(self) -> np.ndarray:
         """Covariance of the parameters that the slopes of `row_bias` are in."""
-        return self.cov
+        return self.cov if self.means is None else np.array([[self.estimate.se**2]])
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in the content index."""
@@ -135,8 +141,20 @@ class ExactFit:
     def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
         """The rows as over-reported, and what the mixture says of them."""
         data = data_of(arrays, self.sign)
+        if self.means is not None:
+            return data, self._answers_of_clusters(arrays, data, self.means)
         ranges = self.outcome.ranges(outcome_of(arrays), self.sign)
         return data, answer_rows(self.spec, data, self.cluster_sd, self.law, ranges)
+
+    def _answers_of_clusters(self, arrays: Arrays, data: Data, within: Means) -> RowAnswers:
+        """What the mixture of cluster means says, given to every row of a cluster; without clusters a row is one."""
+        if arrays.cluster is None:
+            arrays = replace(arrays, cluster=np.arange(arrays.n))
+        means, codes = cluster_means(arrays)
+        noise = within.noise(np.bincount(codes))
+        found = answer_rows(self.spec, data_of(means, self.sign), 0.0, self.law, None, noise)
+        given = {item.name: getattr(found, item.name)[codes] for item in fields(found) if item.name != "rows"}
+        return replace(found, rows=self.spec.frame.rows(replace(data, truth=None)), **given)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
@@ -166,6 +184,7 @@ class ExactFit:
             "sizes": self.details.sizes,
             "law": None if self.law is None else self.law.state()[0],
             "outcome": self.outcome.state(),
+            "means": None if self.means is None else asdict(self.means),
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {

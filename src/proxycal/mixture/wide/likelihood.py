@@ -31,7 +31,8 @@ class Problem:
 
     y (n,) outcome, standardised, the bias upward; X (n,p) content features, orthonormal, first column 1; E
     (n,q) environment, orthonormal, no intercept; m (n,) standardised content index; weights (n,); low, high
-    (n,): where the outcome lies if it is known as an interval, or None; floor: smallest sd of a component.
+    (n,): where the outcome lies if it is known as an interval, or None; floor: smallest sd of a component; noise (n,)
+    or 0: variance beyond that of the components, for answers only: gradients take it as none.
     """
 
     y: Array
@@ -42,6 +43,7 @@ class Problem:
     floor: float = 0.05
     low: Array | None = None
     high: Array | None = None
+    noise: Array | float = 0.0
 
     @property
     def n(self) -> float:
@@ -131,7 +133,7 @@ class Likelihood:
         mean = base + place[:, None] * scale
         if law.own_slopes:
             mean = mean + np.r_[0.0, theta[at.k]][:, None] * rows.m
-        own = (np.exp(theta[at.log_sigma])[:, None] * scale) ** 2
+        own = (np.exp(theta[at.log_sigma])[:, None] * scale) ** 2 + rows.noise
         log_weight = np.r_[0.0, theta[at.c]][:, None]
         if law.weights_by_content:
             log_weight = log_weight + np.r_[0.0, theta[at.v]][:, None] * rows.m

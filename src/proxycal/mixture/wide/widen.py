@@ -55,17 +55,14 @@ class WideLaw:
     index_sd: float
     tau: float = 0.0
 
-    def problem(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> Problem:
-        """Rows as this law sees them."""
+    def answers(
+        self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0
+    ) -> Answers:
+        """What it says of rows; low, high, noise : as in `Problem`. To rows of unknown clusters an intercept is noise."""
         m = (rows.X @ self.index - self.index_mean) / self.index_sd
-        return Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high)
-
-    def answers(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> Answers:
-        """What it says of rows of unknown clusters: to them an intercept is noise."""
-        likelihood, theta = Likelihood(self.problem(rows, low, high), self.law), self.theta.copy()
-        at = likelihood.at.log_sigma
-        theta[at] = 0.5 * np.log(np.exp(2.0 * theta[at]) + self.tau**2)
-        return answers(likelihood, theta)
+        noise = noise + self.tau**2
+        problem = Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high, noise=noise)
+        return answers(Likelihood(problem, self.law), self.theta)
 
     def slopes(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:
         """How p_biased and size of rows move with the parameters, (n,k) each."""
@@ -127,10 +124,12 @@ def widen(
     intervals: tuple[Array, Array] | None = None,
     total: float | None = None,
     one_size: bool = False,
+    always: bool = False,
 ) -> Widened:
     """Compare widely; data : all rows in the order of the table, the bias upward. intervals : low, high of the outcome.
 
-    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals.
+    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals; always : the
+    wider law answers, whatever its rivals.
     """
     frame = plain.bias.frame
     part = spaced(len(data.y), WIDE_ROWS)
@@ -154,6 +153,7 @@ def widen(
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
     stands = one_size or bias_bic <= wide.bias_bic + (0.0 if _differs(wide.bias.law) else SAME_ANSWER)
+    stands = stands and not always
     best_null = min(null_bic, wide.null_bic)
     gain = best_null - (bias_bic if stands and np.isfinite(bias_bic) else min(bias_bic, wide.bias_bic))
     if comparable:
