@@ -34,7 +34,9 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     if pieces is not None:
         large = fit_large(pieces, roles, settings)
         return _kept(large.frame, large.encoder, large.arrays, large.fit, settings, large.n, large.named)
-    encoder, arrays = Encoder.fit_transform(table, roles, settings.missing)  # type: ignore[arg-type]
+    encoder, arrays = Encoder.fit_transform(
+        table, roles, settings.missing, settings.scale, settings.log_proxies  # type: ignore[arg-type]
+    )
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))
 
@@ -63,7 +65,7 @@ def _kept(
 ) -> Fit:
     """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels."""
     allowed = METHODS[settings.method].allows
-    about = describe(table, encoder, arrays, settings.random_state, allowed, named)
+    about = describe(table, encoder, arrays, settings, allowed, named)
     predicted = predict(fitted, arrays, about.shown)
     return Fit(
         estimate=fitted.estimate,

@@ -14,11 +14,12 @@ import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
 from proxycal.effect.calibrate import predict
-from proxycal.errors import ProxycalError, ProxycalWarning, RolesError
+from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, SettingsError
 from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
 from proxycal.methods.registry import METHODS
-from proxycal.settings import Direction, Interval, Missing, Settings
+from proxycal.scale.totals import totals_frame
+from proxycal.settings import Direction, Interval, Missing, Scale, Settings
 from proxycal.store import load_fit, save_fit
 from proxycal.table.answers import effect_columns, estimates_frame, gaps_text, laid_out
 from proxycal.table.audit import audit
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from proxycal.effect.totals import Statistic
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.questions.answers import Power, Refutation
@@ -63,6 +65,13 @@ class ProxyCalibrator(BaseEstimator):
         pip install 'proxycal[paper]').
     direction : {"over", "under"}, default "over"
         Whether biased reports are too high or too low.
+    scale : {"linear", "log"}, default "linear"
+        "log" where the bias is a factor: biased rows report so many per cent of the truth. The outcome must
+        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_` what
+        biased rows report of the truth; calibrated values stay in the outcome's own units.
+    log_proxies : sequence of str, default ()
+        Proxies that are sizes (dollars, areas, counts), of which the logarithm is taken; zeros in them become
+        a column of their own.
     effect : {"constant", "linear", "by:COLUMN"}, default "constant"
         How the size of the bias may vary: not at all, with the environment columns, or by the levels of a
         categorical one.
@@ -83,7 +92,7 @@ class ProxyCalibrator(BaseEstimator):
     ----------
     result_ : Fit
         The finished fit, with everything that was computed.
-    alpha_, alpha_se_, alpha_interval_, share_biased_, verdict_, findings_
+    alpha_, alpha_se_, alpha_interval_, ratio_, ratio_interval_, share_biased_, verdict_, findings_
         What was found.
 
     Examples
@@ -106,6 +115,8 @@ class ProxyCalibrator(BaseEstimator):
         roles: Roles,
         method: str = "exact",
         direction: Direction = "over",
+        scale: Scale = "linear",
+        log_proxies: Sequence[str] = (),
         effect: str = "constant",
         level: float = 0.95,
         missing: Missing = "raise",
@@ -117,6 +128,8 @@ class ProxyCalibrator(BaseEstimator):
         self.roles = roles
         self.method = method
         self.direction = direction
+        self.scale = scale
+        self.log_proxies = log_proxies
         self.effect = effect
         self.level = level
         self.missing = missing
@@ -179,7 +192,7 @@ class ProxyCalibrator(BaseEstimator):
 
     @property
     def alpha_(self) -> float:
-        """Size of the bias, >= 0, in the outcome's own units."""
+        """Size of the bias, >= 0, in the outcome's own units; with scale="log" a logarithm."""
         return self._fitted().estimate.alpha
 
     @property
@@ -192,6 +205,16 @@ class ProxyCalibrator(BaseEstimator):
         """Interval of alpha at `level`."""
         estimate = self._fitted().estimate
         return estimate.low, estimate.high
+
+    @property
+    def ratio_(self) -> float:
+        """What biased rows report, as a share of the truth: exp(-alpha) if they under-report; scale="log" only."""
+        return self._ratio()[0]
+
+    @property
+    def ratio_interval_(self) -> tuple[float, float]:
+        """Interval of `ratio_` at `level`."""
+        return self._ratio()[1:]
 
     @property
     def share_biased_(self) -> float:
@@ -209,8 +232,12 @@ class ProxyCalibrator(BaseEstimator):
         return list(self._fitted().findings)
 
     def summary(self) -> pd.DataFrame:
-        """A row per estimator (exact, moments, match): alpha, se, low, high, note."""
-        return estimates_frame(self._fitted().estimates)
+        """A row per estimator (exact, moments, match): alpha, se, low, high, note.
+
+        With scale="log" also ratio, ratio_low and ratio_high: what biased rows report of the truth.
+        """
+        fit = self._fitted()
+        return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
 
     # --- answers for rows ---
 
@@ -230,6 +257,44 @@ class ProxyCalibrator(BaseEstimator):
     def transform(self, X: Any) -> Any:
         """The same as `calibrate`, under the name that scikit-learn's pipelines call."""
         return self.calibrate(X)
+
+    def totals(
+        self, df: Any, by: str | None = None, weights: str | None = None, statistic: Statistic = "total"
+    ) -> Any:
+        """Total or mean of the true outcome, overall and by group, with a joint interval.
+
+        The error of the size of the bias, and of who is biased, is shared by all rows; the doubt about each
+        row is its own.
+
+        Parameters
+        ----------
+        df : pandas, polars or Dask frame
+            The table.
+        by : str, default None
+            Column of the groups, such as "region"; None for all rows only.
+        weights : str, default None
+            Column that each row is multiplied by, as it is; None for the role `weights` of the fit, and
+            where there is none every row counts once.
+        statistic : {"total", "mean"}, default "total"
+            What is asked.
+
+        Returns
+        -------
+        frame
+            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless the
+            verdict is "bias found", calibrated is what was reported, and low and high are missing.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+        >>> mean = model.totals(sim.table, statistic="mean").iloc[0]
+        >>> bool(mean.low < sim.truth["y_true"].mean() < mean.high < mean.reported)
+        True
+
+        """
+        return totals_frame(self._fitted(), df, by, weights, statistic)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.
@@ -262,7 +327,9 @@ class ProxyCalibrator(BaseEstimator):
 
         fit = self._fitted()
         arrays = fit.training if df is None else fit.encoder.transform(df)
-        before = fit.findings if df is None else (*audit(df, fit.roles), *fit.method_fit.findings)
+        before = (
+            fit.findings if df is None else (*audit(df, fit.roles, fit.settings), *fit.method_fit.findings)
+        )
         return [*before, *further_findings(fit.method_fit, arrays, fit.settings, before)]
 
     def refute(
@@ -348,6 +415,12 @@ class ProxyCalibrator(BaseEstimator):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _ratio(self) -> tuple[float, float, float]:
+        fit = self._fitted()
+        if fit.settings.scale != "log":
+            raise SettingsError("a bias that is added is no ratio: fit with scale='log'")
+        return fit.estimate.ratio(fit.settings.sign)
 
     def _fitted(self) -> Fit:
         if not self.__sklearn_is_fitted__():

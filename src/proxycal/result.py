@@ -118,6 +118,17 @@ class Estimate:
         """Whether the interval lies above 0 (False where there is no interval)."""
         return self.low > 0.0
 
+    def ratio(self, sign: float) -> tuple[float, float, float]:
+        """What biased rows report, as a share of the truth, with its interval, where alpha is a logarithm.
+
+        sign : +1 for over-, -1 for under-reporting.
+
+        >>> [round(part, 2) for part in Estimate("exact", 0.92, 0.05, 0.82, 1.02).ratio(-1.0)]
+        [0.4, 0.36, 0.44]
+        """
+        ends = sorted([_exp(sign * self.low), _exp(sign * self.high)])
+        return _exp(sign * self.alpha), ends[0], ends[1]
+
     @classmethod
     def missing(cls, name: str, note: str) -> Estimate:
         """An estimator without an answer, and the reason."""
@@ -133,6 +144,10 @@ class Estimate:
         """The reverse of `to_dict`."""
         numbers = {name: number(values[name]) for name in ("alpha", "se", "low", "high")}
         return cls(name=str(values["name"]), note=str(values["note"]), **numbers)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0)) if not math.isnan(value) else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +275,7 @@ class Details:
     models_shape, models_noise : whether the fitted model allows for noise that is not normal, and for noise
     that differs between environments. models_direct : whether it lets the environment move the outcome.
     sizes : (BIC, alpha) of every model with a bias of one size that was compared.
+    log_spread : on the log scale, log of mean over median of the outcome of given content, else 0.
     claim : what to say after the size of a bias, in place of the share of biased rows, where the bias has no
     two states: relative to what, and under which assumption.
     gaps : errors of validated rows, of a method that learns from them.
@@ -275,6 +291,7 @@ class Details:
     models_direct: bool = False
     sizes: tuple[tuple[float, float], ...] = ()
     claim: str = ""
+    log_spread: float = 0.0
     gaps: Gaps | None = None
     by_validation: bool = False
 

@@ -23,6 +23,7 @@ from proxycal.methods.registry import METHODS
 Direction = Literal["over", "under"]
 Missing = Literal["raise", "drop", "impute"]
 Interval = Literal["sandwich", "bootstrap"]
+Scale = Literal["linear", "log"]
 
 
 def sign(direction: str) -> float:
@@ -57,6 +58,11 @@ def share(default: float) -> Any:
     return field(default=default, metadata={"kind": float, "low": 0.0, "high": 1.0, "from_low": True})
 
 
+def names() -> Any:
+    """Names of columns, none by default."""
+    return field(default=(), metadata={"kind": tuple})
+
+
 def flag(default: bool) -> Any:
     """True or false."""
     return field(default=default, metadata={"kind": bool})
@@ -82,6 +88,10 @@ class Settings:
         A method of the registry.
     direction : {"over", "under"}, default "over"
         Which way reports are biased.
+    scale : {"linear", "log"}, default "linear"
+        Whether the bias is added to the outcome, or multiplies it.
+    log_proxies : sequence of str, default ()
+        Proxies that are sizes, of which the logarithm is taken.
     effect : {"constant", "linear", "by:COLUMN"}, default "constant"
         How the size of the bias may vary.
     level : float, default 0.95
@@ -111,6 +121,8 @@ class Settings:
 
     method: str = field(default="exact", metadata={"allowed": METHODS})
     direction: str = choice("over", "over", "under")
+    scale: str = choice("linear", "linear", "log")
+    log_proxies: tuple[str, ...] = names()
     effect: str = choice("constant", "constant", "linear", prefix="by:", placeholder="COLUMN")
     level: float = real(0.95, 0.0, 1.0)
     interval: str = choice("sandwich", "sandwich", "bootstrap")
@@ -207,7 +219,7 @@ def _refuse_unknown(values: dict[str, Any], known: list[str], prefix: str) -> No
         )
 
 
-def _toml_line(name: str, value: str | bool | int | float) -> str:
+def _toml_line(name: str, value: str | bool | int | float | tuple[str, ...]) -> str:
     # JSON strings, booleans and numbers are TOML as well (repr of a float is exact in both), but for two
     # points: TOML wants characters beyond the BMP bare, not as surrogates, and DEL escaped.
     return f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -236,8 +248,10 @@ def _check_choice(name: str, value: Any, rule: Any) -> None:
     raise SettingsError(f"{name} = {value!r} is not known; use one of: {', '.join(allowed)}")
 
 
-def _number(name: str, value: Any, rule: Any) -> bool | int | float:
+def _number(name: str, value: Any, rule: Any) -> bool | int | float | tuple[str, ...]:
     kind = rule["kind"]
+    if kind is tuple:
+        return _names(name, value)
     if kind is bool:
         if not isinstance(value, bool):
             raise SettingsError(f"{name} = {value!r} must be true or false")
@@ -245,6 +259,13 @@ def _number(name: str, value: Any, rule: Any) -> bool | int | float:
     if isinstance(value, bool):
         raise SettingsError(f"{name} = {value!r} must be a number")
     return _whole_number(name, value, rule) if kind is int else _real_number(name, value, rule)
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(item, str) for item in listed):
+        raise SettingsError(f"{name} = {value!r} must be a list of column names")
+    return tuple(listed)
 
 
 def _whole_number(name: str, value: Any, rule: Any) -> int:

@@ -24,6 +24,7 @@ from proxycal.cli import (
     questions,
     report,
     simulate,
+    totals,
     web,
 )
 from proxycal.errors import ProxycalError, ProxycalWarning
@@ -45,6 +46,7 @@ for _command in (
     check.check,
     fit.fit,
     calibrate.calibrate,
+    totals.totals,
     report.report,
     questions.refute,
     questions.power,

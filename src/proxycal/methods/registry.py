@@ -27,7 +27,21 @@ if TYPE_CHECKING:
 
 
 class MethodFit(Protocol):
-    """What the package asks of a finished fit of a method. Implementations are frozen dataclasses."""
+    """What the package asks of a finished fit of a method. Implementations are frozen dataclasses.
+
+    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record also has some of
+
+        row_bias(arrays) -> RowBias         who is biased and by how much, and how both move with the k
+                                            parameters that all rows share, on the scale of the fit
+        row_truth(arrays) -> RowTruth       in place of row_bias: mean, variance and slopes of each row's true
+                                            outcome in the units of `arrays.y`; `extra` (n, m) is added up too
+        shared_cov -> (k, k)                covariance of those parameters: an attribute or property
+        finish_totals(sums: TotalSums) -> (calibrated (G,), variance (G,))
+                                            in place of "sum of the means; sum of the variances + slope' cov
+                                            slope": totals of G groups from the sums over their rows, the last
+                                            group being all rows. A record that has it is asked whatever the
+                                            verdict.
+    """
 
     @property
     def estimate(self) -> Estimate:
@@ -112,6 +126,8 @@ class Method:
         """Fit arrays."""
         self.require_installed()
         self.require_effect(settings.effect)
+        if settings.scale == "log":
+            return self._log_scale().fit_logs(self._load(self.home), arrays, settings)
         fitted: MethodFit = self._load(self.home)(arrays, settings)
         return fitted
 
@@ -119,12 +135,16 @@ class Method:
         """Fit a table that is read in pieces."""
         self.require_installed()
         self.require_effect(settings.effect)
+        if settings.scale == "log":
+            return self._log_scale("_pieces").fit_logs_in_pieces(self._load(self.pieces), table, settings)
         fitted: MethodFit = self._load(self.pieces)(table, settings)
         return fitted
 
     def restore(self, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> MethodFit:
         """The fit that `MethodFit.state` described."""
         self.require_installed()
+        if "log" in values:
+            return self._log_scale().from_log_state(values, tensors, self.restore)
         fitted: MethodFit = self._load(self.record).from_state(values, tensors)
         return fitted
 
@@ -152,6 +172,10 @@ class Method:
                 f"effect='{effect}' is not available with method='{self.name}': use {allowed}"
                 + (f", or {' or '.join(others)}" if others else "")
             )
+
+    def _log_scale(self, part: str = "") -> Any:
+        """Where every method is taken to the log scale and back."""
+        return importlib.import_module(f"proxycal.methods.log_scale{part}")
 
     def _load(self, place: str) -> Any:
         module, _, name = place.partition(":")

@@ -50,6 +50,7 @@ def conclude(
         shift=params.a[0] * scale,
         shift_cov=robust.shift_gate_cov[:L, :L] * scale**2,
         gate_cov=robust.shift_gate_cov[L:, L:],
+        cov=robust.cov,
         sigma=float(np.sqrt(totals.square / totals.weight)) * scale,
         cluster_sd=bias.view.tau,
         share=totals.biased / totals.weight,

@@ -187,6 +187,27 @@ def _class(
     return s, mean, scale, rho, kappa, inv_var
 
 
+def biased_slope(params: Params, rows: Rows, shape: Shape) -> Array:
+    """How P(A=1|y) of each row moves with the parameters, (n, m) in the order of the layout.
+
+    A probability given the data moves with the score of its class: dp = p (1 - p) (s_1 - s_0), with s_a the
+    complete-data score averaged over the classes of A = a.
+    """
+    layout, post = layout_of(params, shape), posterior(params, rows, shape)
+    p, n = post.p_biased[0], len(rows.y)
+    w = np.broadcast_to(np.exp(post.log_w[0]), (shape.J, n))
+    features = rows.X if shape.weights == "content" else rows.X[:, :1]
+    gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
+    slope = np.zeros((n, layout.size))
+    for a, r, other in ((1, post.r1[0], 1.0 - p), (0, post.r0[0], -p)):
+        for j in range(shape.J):
+            s = _class(params, rows, shape, layout, post, a, j)[0]
+            s[:, layout.weight] = _weight_score(w, features, j)
+            s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
+            slope += s * (r[j] * other)[:, None]
+    return slope
+
+
 def _gap_hessian(params: Params, rows: Rows, layout: Layout, shift: Array, r: Array) -> Array:
     """The validated rows' own Hessian in (shift, log noise) when they are biased."""
     known = np.isfinite(rows.gap)
@@ -252,11 +273,13 @@ def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """Robust covariance: shift_gate_cov (L+q, L+q) of the shift and then the gate coefficients.
+    """Robust covariance.
 
-    decrement and definite as in `Curvature`.
+    cov : (m, m) of all parameters, in the order of the layout. shift_gate_cov : (L+q, L+q) the part of the
+    shift and then the gate coefficients. decrement and definite as in `Curvature`.
     """
 
+    cov: Array
     shift_gate_cov: Array
     decrement: float
     definite: bool
@@ -269,7 +292,7 @@ def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandw
     middle = at.to_full.T @ info.meat @ at.to_full
     cov = at.to_full @ at.inverse @ middle @ at.inverse @ at.to_full.T * correction
     wanted = np.r_[np.arange(layout.size)[layout.shift], np.arange(layout.size)[layout.gate]]
-    return Sandwich(cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
+    return Sandwich(cov, cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
 
 
 def newton(

@@ -17,11 +17,13 @@ from scipy.stats import t as t_distribution
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import content_gap, normality
 from proxycal.methods.checks.slopes import row_influence, size_of_noise_p, slope_test
+from proxycal.methods.log_scale import LogFit, positive_logs
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
+from proxycal.table.surface import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +44,10 @@ def further_findings(
     fit: MethodFit, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
 ) -> list[Finding]:
     """Findings that take more work than a fit should; before : those of the fit."""
+    on_logs = isinstance(fit, LogFit)
+    if isinstance(fit, LogFit):
+        # What the method assumes, it assumes of the logarithms of the positive rows.
+        fit, arrays = fit.inner, positive_logs(arrays)
     y, predicted = outcome_of(arrays), fit.predict(arrays)
     P, E, weights, cluster = arrays.P, arrays.E, arrays.weights, arrays.cluster
     p, noise, details = predicted.p_biased, y - predicted.mu, fit.details
@@ -53,12 +59,12 @@ def further_findings(
     moved = moved_proxies(P, E, weights, cluster)
     findings = [
         exclusion(P, arrays.proxy_names, E, p, own_bias(arrays, settings), moved, weights, cluster),
-        even_noise(square, E, weights, details.models_noise, cluster),
+        even_noise(square, E, weights, details.models_noise, cluster, on_logs),
         # Where no bias is claimed, what was reported is taken as it is.
         direct_environment(
             y - predicted.shift if claimed else y, P, E, p, alpha, se, weights, details.models_direct, cluster
         ),
-        noise_shape(noise, p, bias, weights, details.models_shape, cluster),
+        noise_shape(noise, p, bias, weights, details.models_shape, cluster, on_logs),
         gap_in_content(predicted.mu, E, weights),
         leverage(y, P, E, p, weights, cluster, asked=fit.verdict != "no bias found"),
     ]
@@ -147,11 +153,13 @@ def own_bias(arrays: Arrays, settings: Settings) -> Array:
     return gains
 
 
-def even_noise(square: Array, E: Array, weights: Array, modelled: bool, cluster: Cluster = None) -> Finding:
+def even_noise(
+    square: Array, E: Array, weights: Array, modelled: bool, cluster: Cluster = None, on_logs: bool = False
+) -> Finding:
     """Whether the noise is equally large in every environment.
 
     square : (n,) expected squared noise. modelled : whether the fitted shape lets it differ, by E or by
-    component.
+    component. on_logs : whether the outcome is a logarithm already.
     """
     p = size_of_noise_p(square, E, weights, cluster)
     even = p >= THRESHOLDS.noise_p
@@ -163,7 +171,7 @@ def even_noise(square: Array, E: Array, weights: Array, modelled: bool, cluster:
         reading, remedy = f"{depends}; the fitted model allows for it.", NOTHING
     else:
         reading = f"{depends}: where it is larger, p_biased is more certain than it should be."
-        remedy = "Try the logarithm of the outcome, or compare with method='moments'."
+        remedy = _other_scale(on_logs, "compare with method='moments'")
     return Finding(
         question="Is the noise equally large in every environment?",
         statistic=f"Wald test of the size of the noise on the environment, p = {p:.2g}",
@@ -221,7 +229,13 @@ def direct_environment(
 
 
 def noise_shape(
-    noise: Array, p_biased: Array, bias: Array, weights: Array, modelled: bool, cluster: Cluster = None
+    noise: Array,
+    p_biased: Array,
+    bias: Array,
+    weights: Array,
+    modelled: bool,
+    cluster: Cluster = None,
+    on_logs: bool = False,
 ) -> Finding:
     """Whether the noise is normal: skewness and kurtosis, over who may be biased (Jarque and Bera).
 
@@ -237,7 +251,7 @@ def noise_shape(
         reading, remedy = f"The noise is not normal {numbers}; the fitted model allows for it.", NOTHING
     else:
         reading = f"The noise is not normal {numbers}: a skew or an outlier may pass for a bias, or hide one."
-        remedy = "Try the logarithm of the outcome, or compare with method='exact', which compares shapes."
+        remedy = _other_scale(on_logs, "compare with method='exact', which compares shapes")
     return Finding(
         question="Is the noise normal?",
         statistic=f"skewness {skew:.2f}; skewness and kurtosis together, p = {p:.2g}",
@@ -247,6 +261,11 @@ def noise_shape(
         topic="shape",
         value=p,
     )
+
+
+def _other_scale(on_logs: bool, otherwise: str) -> str:
+    advice = otherwise if on_logs else f"{choose('scale', 'log')} if the outcome is a size, or {otherwise}"
+    return f"{advice[0].upper()}{advice[1:]}."
 
 
 def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:

@@ -11,6 +11,7 @@ import numpy as np
 
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, SettingsError
+from proxycal.methods.log_scale import LogFit, positive_logs
 from proxycal.result import number
 
 if TYPE_CHECKING:
@@ -90,9 +91,17 @@ class KeptFit:
 
     @classmethod
     def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: MethodFit, n: int) -> KeptFit:
-        """Where only a part of the n fitted rows was kept, that part is fitted to compare with."""
-        if arrays.n < n:
+        """Where only a part of the n fitted rows was kept, that part is fitted to compare with.
+
+        On the log scale what is simulated and refitted are the logarithms of the positive rows, so that every
+        question is put in the terms in which the method was fitted.
+        """
+        part = arrays.n < n
+        if part:
             fit = method.fit(arrays, settings)
+        if isinstance(fit, LogFit):
+            arrays, fit, settings = positive_logs(arrays), fit.inner, replace(settings, scale="linear")
+            n = n if part else arrays.n
         return cls(arrays, settings, method, fit, n)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,6 +13,8 @@ from proxycal.report.summary import between, number, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from proxycal.result import Estimate, Finding, Fit
 
@@ -49,6 +52,26 @@ def estimate_table(estimates: Sequence[Estimate], main: str, level: float) -> Ta
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")
     return table
+
+
+def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
+    """Totals or means, a row per group; the columns of `ProxyCalibrator.totals`."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    if by is not None:
+        table.add_column(by)
+    for heading in ("rows", "reported", "calibrated", f"{level * 100:g}% interval", "change"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in totals.to_dict("records"):
+        change = row["change_pct"]
+        values = (
+            f"{row['rows']:,}",
+            number(row["reported"]),
+            number(row["calibrated"]),
+            between(row["low"], row["high"]),
+            f"{change:+.1f}%" if math.isfinite(change) else "n/a",
+        )
+        table.add_row(*(() if by is None else (Text(str(row[by])),)), *values)
+    output().print(table)
 
 
 def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:

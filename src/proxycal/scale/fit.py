@@ -147,7 +147,9 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
         raise SettingsError(why)
     seen = pieces.add_up(partial(summarise, roles=roles))
     _refuse_gaps(seen, roles, settings)
-    encoder = Encoder.fit(seen.sample, roles, settings.missing)  # type: ignore[arg-type]
+    encoder = Encoder.fit(
+        seen.sample, roles, settings.missing, settings.scale, settings.log_proxies  # type: ignore[arg-type]
+    )
     encoder = replace(
         encoder,
         rows_seen=seen.rows,

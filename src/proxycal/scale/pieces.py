@@ -153,7 +153,7 @@ def file_pieces(
         if absent:
             raise TableError(
                 f"'{source.path}' has no column '{absent[0]}': every file of a table needs all columns that "
-                "have a role"
+                "are used"
             )
         step = part_size(source)
         for start in range(0, source.rows, step):

@@ -33,7 +33,7 @@ from proxycal.files import explained, first_line, sync, write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 2
+FORMAT = 3
 RUN_FILES = (
     "config.toml",
     "roles.json",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.result import Effects, Estimate, Finding
+    from proxycal.settings import Settings
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
 
@@ -49,13 +50,13 @@ def describe(
     frame: Any,
     encoder: Encoder,
     arrays: Arrays,
-    seed: int,
+    settings: Settings,
     allowed: Collection[str] = (),
     named: Any = None,
 ) -> Described:
     """What to keep of the table of a fit.
 
-    frame, arrays : the fitted rows, as they are and encoded. seed : of the choice of the rows shown.
+    frame, arrays : the fitted rows, as they are and encoded. settings : their seed chooses the rows shown.
     allowed : topics of findings that the method's models allow for. named : the frame whose index names the
     rows, where that is another.
     """
@@ -63,6 +64,7 @@ def describe(
     table = to_pandas(frame)
     kept = np.flatnonzero(arrays.kept)
     shown = np.arange(len(kept))
+    seed = settings.random_state
     if len(kept) > ROWS_SHOWN:
         shown = np.sort(np.random.default_rng(seed).choice(len(kept), ROWS_SHOWN, replace=False))
     labels = row_labels(table if named is None else named, encoder.roles)
@@ -72,7 +74,7 @@ def describe(
         shown=shown,
         training=keep(arrays, seed),
         environment=_environment(table.iloc[kept[shown]], encoder.roles),
-        findings=tuple(_findings(table, encoder, allowed)),
+        findings=tuple(_findings(table, encoder, settings, allowed)),
     )
 
 
@@ -138,11 +140,19 @@ def effect_columns(effects: Effects, labels: np.ndarray) -> dict[str, np.ndarray
     }
 
 
-def estimates_frame(estimates: Sequence[Estimate]) -> pd.DataFrame:
-    """A row per estimator: alpha, se, low, high, note."""
+def estimates_frame(estimates: Sequence[Estimate], sign: float | None = None) -> pd.DataFrame:
+    """A row per estimator: alpha, se, low, high, note; with the sign of a bias that is a factor, ratios too."""
     rows = [(row.alpha, row.se, row.low, row.high, row.note) for row in estimates]
     names = pd.Index([row.name for row in estimates], name="estimator")
-    return pd.DataFrame(rows, columns=["alpha", "se", "low", "high", "note"], index=names)
+    table = pd.DataFrame(rows, columns=["alpha", "se", "low", "high", "note"], index=names)
+    if sign is not None:
+        for name, values in zip(
+            ("ratio", "ratio_low", "ratio_high"),
+            zip(*(row.ratio(sign) for row in estimates), strict=True),
+            strict=True,
+        ):
+            table.insert(table.columns.get_loc("note"), name, list(values))
+    return table
 
 
 def _environment(table: pd.DataFrame, roles: Roles) -> tuple[EnvironmentColumn, ...]:
@@ -158,14 +168,18 @@ def _environment(table: pd.DataFrame, roles: Roles) -> tuple[EnvironmentColumn, 
     return tuple(columns)
 
 
-def _findings(table: pd.DataFrame, encoder: Encoder, allowed: Collection[str]) -> list[Finding]:
+def _findings(
+    table: pd.DataFrame, encoder: Encoder, settings: Settings, allowed: Collection[str]
+) -> list[Finding]:
     """What is wrong with the table, as far as a fit is still possible; what is in order is not repeated.
 
     Of a table that was read in pieces `table` is a sample, and what the encoder has counted over all rows
     goes first.
     """
     troubled = [
-        finding for finding in audit(table, encoder.roles) if not finding.ok and finding.topic not in allowed
+        finding
+        for finding in audit(table, encoder.roles, settings)
+        if not finding.ok and finding.topic not in allowed
     ]
     if encoder.rows_seen > len(table):
         over_all = {finding.topic for finding in encoder.findings}

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import TableError
 from proxycal.result import Finding
-from proxycal.table import questions
+from proxycal.table import questions, skew
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
@@ -19,6 +19,7 @@ from proxycal.table.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from proxycal.settings import Settings
     from proxycal.table.audited import Trouble
     from proxycal.table.roles import Roles
 
@@ -65,6 +66,18 @@ _QUESTIONS = (
         "copy", "Is a column a copy of the outcome?", "No column is a copy of the outcome.", questions.copy
     ),
     _Question(
+        "skew",
+        "Are sizes spread over decades?",
+        "No size is so skewed that a few rows decide the result.",
+        skew.skewed,
+    ),
+    _Question(
+        "negative",
+        "Is the outcome 0 or more?",
+        "The outcome is 0 or more, as a bias that is a factor needs.",
+        skew.negative,
+    ),
+    _Question(
         "atom",
         "Do many rows share one outcome value?",
         "No outcome value is shared by many rows.",
@@ -92,7 +105,7 @@ _QUESTIONS = (
 )
 
 
-def audit(frame: Any, roles: Roles) -> list[Finding]:
+def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Finding]:
     """Check a table before a fit: missing values, constant columns, duplicates, near-copies of the outcome.
 
     Parameters
@@ -101,6 +114,8 @@ def audit(frame: Any, roles: Roles) -> list[Finding]:
         The table.
     roles : Roles
         Which column is what.
+    settings : Settings, default None
+        What a fit is asked to do, if that is known: scale and log_proxies decide what is a problem.
 
     Returns
     -------
@@ -116,15 +131,19 @@ def audit(frame: Any, roles: Roles) -> list[Finding]:
     ['copy']
 
     """
-    table = _read(frame, roles)
+    table = _read(frame, roles, settings)
     asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "id") or getattr(roles, q.topic)]
+    if table.scale != "log":
+        asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]
 
 
-def _read(frame: Any, roles: Roles) -> AuditTable:
+def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
     """Read the columns that can be read; keep the error message of the others."""
     data = to_pandas(frame, roles.columns)
     table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
+    if settings is not None:
+        table = replace(table, scale=settings.scale, log_proxies=settings.log_proxies)
     for role, name in roles:
         try:
             if role in ("cluster", "id"):

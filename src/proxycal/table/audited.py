@@ -21,7 +21,7 @@ class AuditTable:
     """The table as far as it can be read.
 
     `keys` holds the codes of id and cluster (-1 where missing), `unread` what was wrong with columns that
-    are neither there nor in `columns`.
+    are neither there nor in `columns`. scale, log_proxies : what a fit was, or will be, asked.
     """
 
     index: pd.Index
@@ -29,6 +29,8 @@ class AuditTable:
     columns: dict[str, Column]
     keys: dict[str, NDArray[np.int64]]
     unread: dict[str, str]
+    scale: str = "linear"
+    log_proxies: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,12 +161,96 @@ class CategoryCode:
         return {"kind": "category", "name": self.name, "levels": list(self.levels), "gap": self.gap}
 
 
-Code = NumberCode | CategoryCode
+@dataclass(frozen=True, slots=True)
+class LogCode:
+    """A size -> its logarithm, standardised as `number` says, and a 0/1 column for zero where training had one.
+
+    A zero has no logarithm: `stand_in` takes its place, so that its 0/1 column says all that is to be said.
+    """
+
+    name: str
+    number: NumberCode
+    stand_in: float
+    zero: bool
+
+    @classmethod
+    def fit(cls, column: Column, weights: NDArray[np.float64], impute: bool) -> LogCode:
+        """Fit on training rows alone."""
+        x = _sizes(column, None)
+        positive = x > 0.0
+        if not positive.any():
+            raise TableError(
+                f"column {shown(column.name)} is nowhere above 0, so it has no logarithm: leave it out of the "
+                "proxies that are sizes"
+            )
+        stand_in = float(np.average(np.log(x[positive]), weights=weights[positive]))
+        number = NumberCode.fit(_in_logs(column, x, stand_in), weights, impute)
+        return cls(column.name, number, stand_in, zero=bool((x == 0.0).any()))
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What is added to the column's name, one for each encoded column."""
+        return self.number.suffixes + ("=zero",) * self.zero
+
+    @property
+    def categorical(self) -> tuple[bool, ...]:
+        """Which of the encoded columns are 0/1."""
+        return self.number.categorical + (True,) * self.zero
+
+    def apply(self, column: Column, index: pd.Index, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(n, k) encoded columns of the n kept rows."""
+        x = _sizes(column, index)
+        is_zero = x == 0.0
+        if (unseen := is_zero & kept).any() and not self.zero:
+            raise TableError(
+                f"column {shown(self.name)} is zero in {counted(int(unseen.sum()), 'row')}, "
+                f"{rows_of(unseen, index)}, and the model was fitted on its logarithm, without a zero: "
+                "leave those rows out, or fit again with rows like them"
+            )
+        logs = self.number.apply(_in_logs(column, x, self.stand_in), index, kept)
+        return np.column_stack([logs, is_zero[kept].astype(np.float64)]) if self.zero else logs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        number = self.number.to_dict()
+        return {
+            "kind": "log",
+            "name": self.name,
+            "number": number,
+            "stand_in": self.stand_in,
+            "zero": self.zero,
+        }
 
 
-def fit_code(column: Column, weights: NDArray[np.float64], impute: bool) -> Code:
-    """The code of one column: numbers are standardised, everything else becomes levels."""
+Code = NumberCode | CategoryCode | LogCode
+
+
+def fit_code(column: Column, weights: NDArray[np.float64], impute: bool, log: bool = False) -> Code:
+    """The code of one column: numbers, or their logarithms, are standardised; all else becomes levels."""
+    if log:
+        return LogCode.fit(column, weights, impute)
     return NumberCode.fit(column, weights, impute) if column.kind == "number" else CategoryCode.fit(column)
+
+
+def _sizes(column: Column, index: pd.Index | None) -> NDArray[np.float64]:
+    """The numbers of a column that is a size: 0 or more."""
+    if column.numbers is None:
+        raise TableError(
+            f"column {shown(column.name)} holds {column.kind} values ({listed(column.levels)}), which have no "
+            "logarithm: leave it out of the proxies that are sizes"
+        )
+    if (bad := column.numbers < 0.0).any():
+        where = f", {rows_of(bad, index)}" if index is not None else ""
+        raise TableError(
+            f"column {shown(column.name)} holds {counted(int(bad.sum()), 'negative value')}{where}, which have "
+            "no logarithm: correct them, or leave it out of the proxies that are sizes"
+        )
+    return column.numbers
+
+
+def _in_logs(column: Column, x: NDArray[np.float64], stand_in: float) -> Column:
+    """The column with logarithms for numbers."""
+    return replace(column, numbers=np.where(x == 0.0, stand_in, np.log(np.where(x > 0.0, x, 1.0)) + 0.0 * x))
 
 
 def code_from_dict(state: Any) -> Code:
@@ -181,6 +265,11 @@ def code_from_dict(state: Any) -> Code:
             )
             sound = sound and len(set(category.levels)) == len(category.levels) > 0
             made: Code = category
+        elif kind == "log":
+            inner = code_from_dict(state["number"])
+            made = LogCode(state["name"], inner, state["stand_in"], state["zero"])  # type: ignore[arg-type]
+            sound = isinstance(inner, NumberCode) and isinstance(made.zero, bool)
+            sound = sound and isinstance(made.stand_in, float) and math.isfinite(made.stand_in)
         else:
             made = NumberCode(**state)
             sound = kind == "number" and _is_sound(made)

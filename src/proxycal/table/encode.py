@@ -17,6 +17,8 @@ from proxycal.table.require import (
     outcome_of,
     read_table,
     refuse_empty,
+    refuse_negative,
+    refuse_other_proxies,
     require_read,
     rows_kept,
     truth_of,
@@ -26,6 +28,8 @@ from proxycal.table.roles import Roles
 from proxycal.table.wording import columns_named, counted, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
 
@@ -112,17 +116,31 @@ class Encoder:
     rows_seen: int
     rows_kept: int
     gaps: tuple[tuple[str, int], ...]
+    scale: str = "linear"
 
     @classmethod
-    def fit(cls, frame: Any, roles: Roles, missing: Missing = "raise") -> Encoder:
-        """Learn the translation from these rows alone; raises what `require` raises."""
+    def fit(
+        cls,
+        frame: Any,
+        roles: Roles,
+        missing: Missing = "raise",
+        scale: str = "linear",
+        log_proxies: Collection[str] = (),
+    ) -> Encoder:
+        """Learn the translation from these rows alone; raises what `require` raises.
+
+        scale : "log" where the outcome must not be negative. log_proxies : of which the logarithm is taken.
+        """
+        refuse_other_proxies(log_proxies, roles)
         table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
         refuse_empty(table, roles)
         kept = rows_kept(table, roles, missing)
         require_read(table, roles, kept)
+        if scale == "log":
+            refuse_negative(table, roles)
         weights = weights_of(table, roles)[kept]
         codes = {
-            name: fit_code(table.columns[name].take(kept), weights, impute=missing == "impute")
+            name: fit_code(table.columns[name].take(kept), weights, missing == "impute", name in log_proxies)
             for name in (*roles.proxies, *roles.environment)
         }
         gaps = {name: int(table.columns[name].missing.sum()) for name in (roles.outcome, *codes)}
@@ -135,12 +153,20 @@ class Encoder:
             rows_seen=table.n,
             rows_kept=int(kept.sum()),
             gaps=tuple((name, count) for name, count in gaps.items() if count),
+            scale=scale,
         )
 
     @classmethod
-    def fit_transform(cls, frame: Any, roles: Roles, missing: Missing = "raise") -> tuple[Encoder, Arrays]:
+    def fit_transform(
+        cls,
+        frame: Any,
+        roles: Roles,
+        missing: Missing = "raise",
+        scale: str = "linear",
+        log_proxies: Collection[str] = (),
+    ) -> tuple[Encoder, Arrays]:
         """Learn the translation from these rows, and translate them."""
-        encoder = cls.fit(frame, roles, missing)
+        encoder = cls.fit(frame, roles, missing, scale, log_proxies)
         return encoder, encoder.transform(frame)
 
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
@@ -151,6 +177,8 @@ class Encoder:
         """
         table = self._read(frame, outcome, design)
         kept = rows_kept(table, self.roles, self.missing, outcome)
+        if self.scale == "log" and outcome:
+            refuse_negative(table, self.roles)
         y = outcome_of(table, self.roles)[kept] if outcome else None
         truth = truth_of(table, self.roles)
         names = self._encoded_names()
@@ -206,6 +234,7 @@ class Encoder:
             "rows_seen": self.rows_seen,
             "rows_kept": self.rows_kept,
             "gaps": dict(self.gaps),
+            "scale": self.scale,
         }
 
     @classmethod
@@ -221,6 +250,7 @@ class Encoder:
                 rows_seen=int(state["rows_seen"]),
                 rows_kept=int(state["rows_kept"]),
                 gaps=tuple((str(name), int(count)) for name, count in state["gaps"].items()),
+                scale=str(state["scale"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StoreError(f"the stored encoder cannot be read ({error!r}): fit and save again") from error

@@ -79,6 +79,19 @@ def answer(question: Any, columns: Mapping[str, np.ndarray]) -> Any:
     return nw.from_dict(plain, backend=nw.get_native_namespace(question)).to_native()
 
 
+def from_columns(columns: Mapping[str, np.ndarray], like: Any = None) -> Any:
+    """A frame of these columns, of the kind of `like` where that is an eager frame, else pandas.
+
+    >>> from_columns({"total": np.array([3.0])})
+       total
+    0    3.0
+    """
+    if like is None or isinstance(like, pd.DataFrame) or type(like).__module__.startswith("dask"):
+        return pd.DataFrame(dict(columns))
+    plain = {name: values.tolist() for name, values in columns.items()}
+    return nw.from_dict(plain, backend=nw.get_native_namespace(like)).to_native()
+
+
 def _eager(frame: Any) -> nw.DataFrame[Any]:
     try:
         wrapped = nw.from_native(frame)

@@ -238,10 +238,12 @@ def atom(table: AuditTable) -> list[Trouble]:
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or outcome.missing.all():
         return []
-    values, counts = np.unique(outcome.numbers[~outcome.missing], return_counts=True)
+    seen = outcome.numbers[~outcome.missing]
+    # Where the bias is a factor, a zero is no spike: it is immune, and set aside.
+    values, counts = np.unique(seen[seen != 0.0] if table.scale == "log" else seen, return_counts=True)
     shares = counts / counts.sum()
     big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= REPORTED_SPIKE and counts[i] > 1]
-    if len(values) == 1:
+    if len(values) <= 1:
         return []
     return [
         Trouble(

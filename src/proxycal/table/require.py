@@ -175,6 +175,30 @@ def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
     return values
 
 
+def refuse_negative(table: ReadTable, roles: Roles) -> None:
+    """Raise where an outcome, or a validated truth, of the log scale is below 0."""
+    for name, role in ((roles.outcome, "outcome"), (roles.truth, "truth")):
+        if name is None or name not in table.columns:
+            continue
+        values = _numeric(table.columns[name], role)
+        if (bad := values < 0.0).any():
+            raise TableError(
+                f"column {shown(name)} ({role}) holds {counted(int(bad.sum()), 'negative value')}, "
+                f"{rows_of(bad, table.index)}, and a bias that is a factor needs 0 or more: correct them or "
+                f"leave those rows out, or {choose('scale', 'linear')}"
+            )
+
+
+def refuse_other_proxies(log_proxies: Iterable[str], roles: Roles) -> None:
+    """Raise where the logarithm is asked of a column that is no proxy."""
+    for name in log_proxies:
+        if name not in roles.proxies:
+            raise SettingsError(
+                f"log_proxies names {shown(name)}, which is no proxy: it can be any of "
+                f"{listed(roles.proxies, limit=8)}"
+            )
+
+
 def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
     """(N,) the weights as given, ones where the table has none; finite and above 0 or an error."""
     if roles.weights is None or roles.weights not in table.columns:

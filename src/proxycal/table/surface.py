@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Surface = Literal["python", "shell", "app"]
 
@@ -17,6 +17,8 @@ APP_CHOICES = {
     ("missing", "drop"): "leave out incomplete rows",
     ("missing", "impute"): "fill in missing values",
     ("method", "exact"): "exact",
+    ("scale", "linear"): "the bias is added",
+    ("scale", "log"): "the bias is a factor",
 }
 
 _surface: ContextVar[Surface] = ContextVar("surface", default="python")
@@ -55,6 +57,20 @@ def choose(setting: str, *values: str) -> str:
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
     return f"choose {labels} under More settings"
+
+
+def choose_columns(setting: str, names: Sequence[str]) -> str:
+    """The advice to name these columns in a setting.
+
+    >>> choose_columns("log_proxies", ["area", "value"])
+    "pass log_proxies=['area', 'value']"
+    """
+    surface = _surface.get()
+    if surface == "python":
+        return f"pass {setting}={list(names)!r}"
+    if surface == "shell":
+        return f"pass --{setting.replace('_', '-')} {','.join(names)}"
+    return f"tick {', '.join(f'“{name}”' for name in names)} under More settings"
 
 
 def convert() -> str:

@@ -86,6 +86,7 @@ def finish(
         spec=bias.bias,
         shift_cov=bias.shift_cov,
         gate_cov=bias.gate_cov,
+        cov=bias.cov,
         sigma=bias.sigma,
         cluster_sd=bias.cluster_sd,
         controls=controls,

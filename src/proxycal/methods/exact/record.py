@@ -13,6 +13,7 @@ import numpy as np
 
 from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
+from proxycal.effect.totals import RowBias
 from proxycal.errors import TableError
 from proxycal.methods.exact.details import kept_details
 from proxycal.methods.exact.evidence import Evidence, verdict
@@ -22,6 +23,7 @@ from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
+from proxycal.mixture.information import biased_slope, layout_of
 from proxycal.mixture.laws import Params, Shape
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
@@ -40,7 +42,7 @@ class ExactFit:
 
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
-    the gate. cluster_sd : sd of what rows of a cluster share.
+    the gate; cov : (m, m) of all parameters, in the units of the frame. cluster_sd : sd of what rows of a cluster share.
     controls : unbiased rows, or None where the split leaves nothing to match.
     verdict, findings : what the evidence allows to say, and the reasons.
     """
@@ -50,6 +52,7 @@ class ExactFit:
     spec: Spec
     shift_cov: np.ndarray
     gate_cov: np.ndarray
+    cov: np.ndarray
     sigma: float
     cluster_sd: float
     controls: Controls | None
@@ -72,6 +75,23 @@ class ExactFit:
         return calibrate_turned(
             self.sign, data.y, p, size, se_row, self.level, mu=answers.mu, z=answers.content, a=p
         )
+
+    def row_bias(self, arrays: Arrays) -> RowBias:
+        """Who is biased and by how much, and how both move with the parameters that all rows share."""
+        answers = self._answers(arrays)[1]
+        params, scale = self.spec.params, self.spec.frame.scale
+        slope = biased_slope(params, answers.rows, self.spec.shape)
+        size_slope = np.zeros_like(slope)
+        size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
+        # As in `predict`: a level without a bias of the stated direction is left alone.
+        size_slope[answers.size < 0.0] = 0.0
+        size = self.sign * np.maximum(answers.size, 0.0)
+        return RowBias(answers.p_biased, size, slope, size_slope)
+
+    @property
+    def shared_cov(self) -> np.ndarray:
+        """Covariance of the parameters that the slopes of `row_bias` are in."""
+        return self.cov
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in the content index."""
@@ -126,6 +146,7 @@ class ExactFit:
             "errors": {
                 "shift_cov": np.ascontiguousarray(self.shift_cov),
                 "gate_cov": np.ascontiguousarray(self.gate_cov),
+                "cov": np.ascontiguousarray(self.cov),
             },
         }
         if self.controls is not None:
@@ -159,6 +180,7 @@ class ExactFit:
             spec=Spec(shape, frame, _params_from(params)),
             shift_cov=errors["shift_cov"],
             gate_cov=errors["gate_cov"],
+            cov=errors["cov"],
             sigma=float(values["sigma"]),
             cluster_sd=float(values["cluster_sd"]),
             controls=None

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import ndtr
 
+from proxycal.effect.totals import RowBias
 from proxycal.errors import TableError
 from proxycal.methods.gradual.answer import GradualAnswer, answer_gradual
 from proxycal.methods.gradual.basis import OTHER, fit_basis
@@ -100,6 +102,23 @@ class GradualFit:
             z=self.sign * content[:, None],
             a=own.bias,
         )
+
+    def row_bias(self, arrays: Arrays) -> RowBias:
+        """Every row has the bias of its environment; the coefficients and the anchor are shared by all."""
+        none = np.zeros(arrays.n)
+        if self.surface is None:
+            return RowBias(none, none, none[:, None][:, :0], none[:, None][:, :0])
+        gap = self.surface.gap(environment_columns(arrays))
+        slope = self.sign * np.column_stack([gap, np.ones(arrays.n)])
+        size = self.sign * (gap @ self.surface.coefficients + self.surface.offset)
+        return RowBias(none + 1.0, size, np.zeros_like(slope), slope)
+
+    @property
+    def shared_cov(self) -> np.ndarray:
+        """Covariance of the coefficients of the bias, and of the anchor last."""
+        if self.surface is None:
+            return np.zeros((0, 0))
+        return np.asarray(block_diag(self.surface.covariance, self.surface.offset_var))
 
     def effects(self, arrays: Arrays) -> NoReturn:
         """Not defined: there are no unbiased rows to compare with."""

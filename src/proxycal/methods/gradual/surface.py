@@ -63,9 +63,7 @@ class Surface:
 
     def bias(self, columns: Mapping[str, Array], level: float) -> RowBias:
         """Bias of rows with these environment columns; the errors of b and of the offset add up."""
-        gap = self.basis.transform(columns) - self.reference
-        if not np.isfinite(gap).all():
-            raise TableError("a row has a level of the environment that the fit never saw: fit again with it")
+        gap = self.gap(columns)
         bias = gap @ self.coefficients + self.offset
         own = np.maximum(np.einsum("ij,jk,ik->i", gap, self.covariance, gap), 0.0)
         variance = own + self.offset_var
@@ -75,6 +73,13 @@ class Surface:
         se = np.sqrt(variance)
         half = stats.t.ppf(0.5 + level / 2.0, np.maximum(degrees, 1.0)) * se
         return RowBias(bias, se, bias - half, bias + half)
+
+    def gap(self, columns: Mapping[str, Array]) -> Array:
+        """(n, q) the environment of rows, less that of the reference."""
+        gap = self.basis.transform(columns) - self.reference
+        if not np.isfinite(gap).all():
+            raise TableError("a row has a level of the environment that the fit never saw: fit again with it")
+        return gap
 
     def content(self, proxies: Array, columns: Mapping[str, Array]) -> Array:
         """(n,) what content adds to the outcome, in its units; zero for the mean row."""

@@ -1,0 +1,62 @@
+"""`proxycal totals`: totals or means of a calibrated table, overall and by group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from proxycal.cli import console
+from proxycal.cli.options import EngineName, Json, Quiet, Run, Scheduler, Tables, Workers
+
+if TYPE_CHECKING:
+    from proxycal.effect.totals import Statistic
+    from proxycal.engine import Engine
+
+
+def totals(
+    run: Run,
+    tables: Tables,
+    by: Annotated[str | None, typer.Option(help="Column of the groups, such as region.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Column that each row is multiplied by (default: the role of the fit).")
+    ] = None,
+    statistic: Annotated[str, typer.Option(help="total or mean.")] = "total",
+    out: Annotated[Path | None, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")] = None,
+    jobs: Workers = None,
+    engine: EngineName = "joblib",
+    scheduler: Scheduler = None,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Totals of a table with a fitted run: reported, calibrated, interval and change, overall and by group."""
+    from proxycal.files import kind_of, write_table
+    from proxycal.report.terminal import show_totals
+    from proxycal.scale.totals import totals_files
+    from proxycal.store import load_fit
+
+    if out is not None:
+        kind_of(out)
+    fit = load_fit(run)
+    with console.working("adding up", quiet):
+        table = totals_files(
+            fit,
+            tables,
+            by,
+            weights,
+            cast("Statistic", statistic),
+            jobs=1 if jobs is None else jobs,
+            engine=cast("Engine", engine),
+            scheduler=scheduler,
+        )
+    if out is not None:
+        write_table(table, out)
+    if json_output:
+        facts = {"verdict": fit.verdict, "statistic": statistic, "by": by, "level": fit.settings.level}
+        where = {} if out is None else {"out": str(out)}
+        console.print_json({**facts, **where, "totals": table.to_dict("records")})
+    elif not quiet:
+        show_totals(table, by, fit.settings.level)
+        if out is not None:
+            console.say("", f"{len(table)} rows: {out}")

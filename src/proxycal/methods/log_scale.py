@@ -1,0 +1,292 @@
+"""Any method on the log scale, where a bias is a factor and a report of zero is immune to it.
+
+    y > 0:   log y = log y_true + s * alpha * A     a report is exp(s * alpha) times the truth
+    y = 0:   60% of nothing is nothing: y_cal = 0, and the row has no part in the size
+
+The method sees the logarithms of the positive rows and nothing else. What it answers comes back in the
+outcome's own units: the calibrated outcome is the mean of the true one, y with 1 - p and y * exp(-size) with
+p, and not exp of the mean logarithm, which would be too low in every total. alpha itself stays a logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from proxycal.effect.totals import RowTruth, row_bias, shared_cov, sure_of, truth_of_factor
+from proxycal.errors import TableError
+from proxycal.methods.checks.zeros import ZeroTest, fit_logistic, zero_test
+from proxycal.methods.packing import pack, unpack
+from proxycal.methods.parts import outcome_of
+from proxycal.result import Effects, Finding, number
+
+if TYPE_CHECKING:
+    from proxycal.methods.registry import MethodFit
+    from proxycal.result import Details, Estimate, Prediction, Verdict
+    from proxycal.settings import Settings
+    from proxycal.table.encode import Arrays
+
+# Rows above 0 that a fit needs at the least.
+MIN_POSITIVE = 20
+# A pattern of zeros this unlikely without an effect of the environment is told.
+ZEROS_P = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Zeros:
+    """The rows that are immune: how many of n, and what the environment has to do with them.
+
+    p : of "given the proxies, the environment says nothing of zeros"; NaN where it was not asked. column : the
+    environment column that says most, higher : whether zeros are more common where it is higher.
+    one_sided : validated rows where one of report and truth is zero and the other is not.
+    """
+
+    count: int
+    n: int
+    p: float
+    column: str
+    higher: bool
+    one_sided: int
+
+    def finding(self) -> Finding:
+        """The share of zeros by environment, in words."""
+        share = f"{self.count:,} of {self.n:,} reports are zero ({self.count / max(self.n, 1):.0%})"
+        ok = not self.p < ZEROS_P and not self.one_sided
+        immune = "They are immune to a bias that is a factor: they stay zero and have no part in its size."
+        where = f"'{self.column}' is {'higher' if self.higher else 'lower'}"
+        if "=" in self.column:
+            where = f"{self.column} is {'true' if self.higher else 'not true'}"
+        if not self.count:
+            reading = "No report is zero."
+        elif self.p < ZEROS_P:
+            reading = (
+                f"Reports of zero are more common where {where}, beyond what the proxies explain "
+                f"(p = {self.p:.2g}): losses may not be reported at all there. {immune}"
+            )
+        else:
+            tested = f" (p = {self.p:.2g})" if math.isfinite(self.p) else ""
+            reading = f"{immune} The environment does not move them beyond what the proxies explain{tested}."
+            reading = reading if tested else immune
+        if self.one_sided:
+            reading += (
+                f" In {self.one_sided} validated rows one of report and truth is zero and the other is not, "
+                "which no factor explains."
+            )
+        return Finding(
+            question="Are reports of zero part of the bias?",
+            statistic=share,
+            reading=reading,
+            remedy="Nothing to do."
+            if ok
+            else "Calibration does not add what was never reported: ask for the missing reports there.",
+            ok=ok,
+            topic="zeros",
+            value=self.p if math.isfinite(self.p) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogFit:
+    """A method's fit of the positive rows on the log scale, answering in the outcome's own units.
+
+    inner : the method's own record, in logarithms. positive : positions of its rows among the fitted ones.
+    gate : (1 + q,) who is biased by environment, for rows of zero. fill : a logarithm that stands in for theirs.
+    spread : mean over median of the outcome of given content, so that mu is a mean.
+    """
+
+    inner: MethodFit
+    zeros: Zeros
+    positive: np.ndarray
+    gate: np.ndarray
+    fill: float
+    spread: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """The main estimate, a logarithm."""
+        return self.inner.estimate
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Rows of the summary, logarithms."""
+        return self.inner.estimates
+
+    @property
+    def share_biased(self) -> float:
+        """Mean of P(A = 1 | data) over the positive rows."""
+        return self.inner.share_biased
+
+    @property
+    def verdict(self) -> Verdict:
+        """What may be said."""
+        return self.inner.verdict
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the method, and what the zeros say."""
+        return (*self.inner.findings, self.zeros.finding())
+
+    @property
+    def details(self) -> Details:
+        """Those of the method, in logarithms."""
+        return replace(self.inner.details, log_spread=math.log(self.spread))
+
+    @property
+    def shared_cov(self) -> np.ndarray:
+        """Covariance of the parameters that all rows share."""
+        return shared_cov(self.inner)
+
+    def predict(self, arrays: Arrays) -> Prediction:
+        """Answer in the outcome's own units; a zero stays zero."""
+        y = outcome_of(arrays)
+        is_zero = y <= 0.0
+        inner = self.inner.predict(self._in_logs(arrays))
+        p, ratio = _two_states(self.inner, inner)
+        y_cal = y * (1.0 - p + p * ratio)
+        # The mean of a skewed mixture may lie beyond its quantiles; widening to it only adds coverage.
+        low = np.minimum(_times(y, inner.y_cal_low), y_cal)
+        high = np.maximum(_times(y, inner.y_cal_high), y_cal)
+        chance = expit(self.gate[0] + arrays.E @ self.gate[1:])
+        return replace(
+            inner,
+            y_cal=np.where(is_zero, 0.0, y_cal),
+            y_cal_low=np.where(is_zero, 0.0, low),
+            y_cal_high=np.where(is_zero, 0.0, high),
+            p_biased=np.where(is_zero, chance, inner.p_biased),
+            shift=np.where(is_zero, 0.0, y - y_cal),
+            mu=np.exp(inner.mu) * self.spread,
+        )
+
+    def row_truth(self, arrays: Arrays) -> RowTruth:
+        """The true outcome of each row, with the error that all rows share; a zero is a zero."""
+        return truth_of_factor(outcome_of(arrays), row_bias(self.inner, self._in_logs(arrays)))
+
+    def effects(self, arrays: Arrays) -> Effects:
+        """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""
+        y = outcome_of(arrays)
+        is_zero = y <= 0.0
+        inner = self.inner.effects(self._in_logs(arrays))
+        known = (inner.neighbours >= 0) & ~is_zero[:, None]
+        return Effects(
+            tau=np.where(is_zero, 0.0, y * -np.expm1(-inner.tau)),
+            n_matched=np.where(is_zero, 0, inner.n_matched),
+            neighbours=np.where(known, self.positive[np.maximum(inner.neighbours, 0)], -1),
+            distances=np.where(known, inner.distances, np.nan),
+        )
+
+    def _in_logs(self, arrays: Arrays) -> Arrays:
+        """All rows, a stand-in for the logarithm of zero."""
+        y = outcome_of(arrays)
+        logs = np.log(np.where(y > 0.0, y, 1.0))
+        return replace(arrays, y=np.where(y > 0.0, logs, self.fill), truth=None)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything needed to rebuild the fit exactly."""
+        values, tensors = self.inner.state()
+        own = {"zeros": self.zeros, "fill": self.fill, "spread": self.spread}
+        return {"log": own, "inner": values}, pack(
+            {"log": {"positive": self.positive, "gate": self.gate}, "inner": tensors}
+        )
+
+
+def from_log_state(
+    values: Mapping[str, Any],
+    tensors: Mapping[str, np.ndarray],
+    restore: Callable[[dict[str, Any], dict[str, np.ndarray]], MethodFit],
+) -> LogFit:
+    """The reverse of `LogFit.state`; restore : of the method's own record."""
+    own, arrays = values["log"], unpack(tensors, "log")
+    zeros = Zeros(**own["zeros"] | {"p": number(own["zeros"]["p"])})
+    inner = restore(values["inner"], unpack(tensors, "inner"))
+    fill, spread = float(own["fill"]), float(own["spread"])
+    return LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
+
+
+def fit_logs(
+    fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings
+) -> LogFit:
+    """Fit the positive rows of arrays on the log scale."""
+    logs = positive_logs(arrays)
+    require_positive(logs, arrays.n, settings)
+    return finish(fit(logs, replace(settings, scale="linear")), arrays, logs)
+
+
+def finish(inner: MethodFit, arrays: Arrays, logs: Arrays, zeros: int | None = None, n: int = 0) -> LogFit:
+    """The record of a fit; arrays : rows with their zeros, or a sample of n rows of which `zeros` are."""
+    y, predicted = outcome_of(arrays), inner.predict(logs)
+    is_zero = y <= 0.0
+    p, ratio = _two_states(inner, predicted)
+    # Duan's smearing: the mean of exp(noise), over who may be biased.
+    residual = np.exp(outcome_of(logs) - predicted.mu) * (1.0 - p + p * ratio)
+    test = zero_test(is_zero, arrays.P, arrays.E, arrays.weights, arrays.cluster)
+    return LogFit(
+        inner=inner,
+        zeros=_zeros(test, arrays, int(is_zero.sum()) if zeros is None else zeros, n or arrays.n),
+        positive=np.flatnonzero(~is_zero),
+        # E[p_biased | E] is the chance of a bias by environment, whatever the method.
+        gate=fit_logistic(logs.E, predicted.p_biased, logs.weights),
+        fill=float(np.average(outcome_of(logs), weights=logs.weights)),
+        spread=float(np.average(residual, weights=logs.weights)),
+    )
+
+
+def positive_logs(arrays: Arrays) -> Arrays:
+    """The positive rows, the logarithm in place of the outcome and of the validated truth."""
+    y = outcome_of(arrays)
+    rows = np.flatnonzero(y > 0.0)
+    kept = arrays.take(rows)
+    truth, cluster, weights = kept.truth, kept.cluster, kept.weights
+    if truth is not None:
+        truth = np.log(np.where(truth > 0.0, truth, np.nan))
+    if cluster is not None:
+        cluster = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+    if len(weights) and not (weights == np.round(weights)).all():
+        # Weights that are not counts say how rows compare, not how many there are.
+        weights = weights / weights.mean()
+    return replace(kept, y=np.log(y[rows]), truth=truth, cluster=cluster, weights=weights)
+
+
+def require_positive(logs: Arrays, n: int, settings: Settings) -> None:
+    """Refuse what no method could fit: too few positive rows, all alike, or none in a level that has a size."""
+    y = outcome_of(logs)
+    need = max(MIN_POSITIVE, 2 * (logs.P.shape[1] + logs.E.shape[1]))
+    if len(y) < need:
+        raise TableError(
+            f"on the log scale only rows above 0 say how large a bias is: {len(y)} of {n} are, and a fit on "
+            f"{logs.P.shape[1] + logs.E.shape[1]} proxy and environment columns needs {need}; add rows or use "
+            "fewer columns"
+        )
+    if float(np.ptp(y)) == 0.0:
+        raise TableError(f"all {len(y)} rows above 0 report the same value: there is nothing to calibrate")
+    column = settings.effect.removeprefix("by:")
+    if settings.effect.startswith("by:") and column in logs.levels:
+        held = np.bincount(logs.levels[column], minlength=len(logs.level_names[column]))
+        if (held == 0).any():
+            name = logs.level_names[column][int(np.argmin(held))]
+            raise TableError(
+                f"effect='{settings.effect}': every report of {column}={name} is zero, so it has no size of "
+                "its own; group that level with another"
+            )
+
+
+def _two_states(fit: MethodFit, predicted: Prediction) -> tuple[np.ndarray, np.ndarray]:
+    """The chance of a bias and truth over report if there is one, (n,) each; sure without two states."""
+    p = sure_of(fit, predicted)
+    return np.where(predicted.shift != 0.0, p, predicted.p_biased), np.exp(-predicted.shift / p)
+
+
+def _times(y: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    return np.where(y > 0.0, np.exp(logs), 0.0)
+
+
+def _zeros(test: ZeroTest, arrays: Arrays, count: int, n: int) -> Zeros:
+    one_sided = 0
+    if arrays.truth is not None:
+        known = np.isfinite(arrays.truth)
+        one_sided = int(((outcome_of(arrays) > 0.0) != (arrays.truth > 0.0))[known].sum())
+    return Zeros(count, n, test.p, arrays.environment_names[test.column], test.slope > 0.0, one_sided)

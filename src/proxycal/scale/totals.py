@@ -1,0 +1,142 @@
+"""Totals of tables of any size: every piece is answered and added up, wherever it is.
+
+    table -> pieces (pieces.py) -> each: sums by group (effect/totals.py) -> added up -> totals
+
+A data frame in memory, files and a Dask frame go the same way, so that their totals agree to rounding.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proxycal.effect.totals import Statistic, TotalSums, conclude, refuse_groups, shared_cov, sum_rows
+from proxycal.errors import ProxycalWarning, TableError
+from proxycal.scale.piece import needed_columns
+from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
+from proxycal.scale.sources import look_at
+from proxycal.table.frames import column_names, from_columns, to_pandas
+from proxycal.table.groups import read_groups, read_weights
+from proxycal.table.wording import counted, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    import pandas as pd
+
+    from proxycal.effect.totals import Totals
+    from proxycal.engine import Engine
+    from proxycal.result import Fit
+    from proxycal.scale.pieces import Pieces
+
+
+def totals_frame(
+    fit: Fit, frame: Any, by: str | None = None, weights: str | None = None, statistic: Statistic = "total"
+) -> Any:
+    """Totals of a pandas, polars or Dask frame, as a frame of its kind (pandas for Dask)."""
+    have = list(frame.columns) if is_partitioned(frame) else list(column_names(frame))
+    columns = _columns(fit, have, by, weights, "the table")
+    pieces: Pieces
+    if is_partitioned(frame):
+        pieces = partition_pieces(frame, columns)
+    else:
+        pieces = FramePieces(to_pandas(frame, columns))
+    return _laid_out(add_up(fit, pieces, by, weights, statistic), by, frame)
+
+
+def totals_files(
+    fit: Fit,
+    tables: Sequence[str | os.PathLike[str]],
+    by: str | None = None,
+    weights: str | None = None,
+    statistic: Statistic = "total",
+    *,
+    jobs: int = 1,
+    engine: Engine = "joblib",
+    scheduler: str | None = None,
+) -> pd.DataFrame:
+    """Totals of one table that is spread over CSV or Parquet files, which may be larger than memory."""
+    names = [os.fspath(table) for table in tables]
+    text = [name for name in (fit.roles.id, fit.roles.cluster) if name is not None]
+    for name in names:
+        columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
+    with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:
+        return _laid_out(add_up(fit, pieces, by, weights, statistic), by)
+
+
+def add_up(
+    fit: Fit, pieces: Pieces, by: str | None, weights: str | None, statistic: Statistic = "total"
+) -> Totals:
+    """The totals of a table in pieces; what was left out, or left alone, is a warning."""
+    weights = weights_column(fit, weights)
+    sums = pieces.add_up(partial(sum_piece, fit, by, weights))
+    rows = int(sums.rows.sum()) + sums.unanswered
+    if not sums.rows.any():
+        raise TableError(f"all {rows} rows have missing values, so there is nothing to add up: fill the gaps")
+    done = conclude(fit.method_fit, sums, statistic, fit.settings.level)
+    if fit.why_left_alone:
+        warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
+    if sums.unanswered:
+        text = (
+            f"{counted(sums.unanswered, 'row')} of {rows} had missing values and are in no total: fill the "
+            "gaps, or fit with missing='impute'"
+        )
+        warnings.warn(text, ProxycalWarning, stacklevel=4)
+    return done
+
+
+def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame) -> TotalSums | None:
+    """The sums of the rows of a piece."""
+    w = read_weights(frame, weights)
+    codes, labels = read_groups(frame, by)
+    if by is not None:
+        refuse_groups(len(labels), by)
+    needed = needed_columns(fit, frame.columns)
+    complete = np.asarray(frame[needed].notna().all(axis=1), dtype=bool)
+    if fit.encoder.missing == "drop" and not complete.any():
+        return _nothing(fit, labels, len(frame))
+    arrays = fit.encoder.transform(frame, design=False)
+    sums = sum_rows(fit.method_fit, arrays, codes[arrays.kept], labels, w[arrays.kept])
+    gone = int((~arrays.kept).sum())
+    return replace(sums, unanswered=gone)
+
+
+def weights_column(fit: Fit, weights: str | None) -> str | None:
+    """The column asked for, or that of the role; each row counts once without either."""
+    return fit.roles.weights if weights is None else weights
+
+
+def _columns(
+    fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str
+) -> list[str]:
+    """The columns to read: those of calibration, the groups and the weights."""
+    have = list(have)
+    for name, what in ((by, "groups"), (weights_column(fit, weights), "weights")):
+        if name is not None and name not in have:
+            raise TableError(
+                f"{where} has no column {shown(name)} for the {what} of the totals: it has "
+                f"{counted(len(have), 'column')}, {listed(have, limit=8)}"
+            )
+    asked = [*needed_columns(fit, have), by, weights_column(fit, weights)]
+    return list(dict.fromkeys(name for name in asked if name is not None))
+
+
+def _nothing(fit: Fit, labels: Sequence[Hashable], rows: int) -> TotalSums:
+    """The sums of a piece without a complete row."""
+    zeros, k = np.zeros(len(labels)), len(shared_cov(fit.method_fit))
+    none = np.zeros((len(labels), k))
+    counts = np.zeros(len(labels), dtype=np.int64)
+    return TotalSums(tuple(labels), counts, zeros, zeros, zeros, zeros, none, zeros[:, None][:, :0], rows)
+
+
+def _laid_out(totals: Totals, by: str | None, like: Any = None) -> Any:
+    """The totals as a frame: a row per group, all rows last."""
+    columns: dict[str, Any] = {}
+    if by is not None:
+        columns[by] = np.array([str(label) for label in totals.labels], dtype=object)
+    return from_columns(columns | totals.columns(), like)

@@ -1,0 +1,60 @@
+"""The columns that totals read beside those of the fit: groups of rows, and weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from proxycal.errors import TableError
+from proxycal.table.columns import read_column
+from proxycal.table.wording import counted, listed, rows_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+
+
+def read_groups(frame: pd.DataFrame, by: str | None) -> tuple[NDArray[np.intp], list[Hashable]]:
+    """The group of every row, (N,) positions in a list of the column's values; one group without a column.
+
+    >>> read_groups(pd.DataFrame({"region": ["west", "east", "west"]}), "region")
+    (array([0, 1, 0]), ['west', 'east'])
+    """
+    if by is None:
+        return np.zeros(len(frame), dtype=np.intp), [None]
+    column = frame[by]
+    if (gone := column.isna().to_numpy()).any():
+        raise TableError(
+            f"column {shown(by)} (groups of the totals) holds {counted(int(gone.sum()), 'missing value')}, "
+            f"{rows_of(gone, frame.index)}: give every row a group, or leave those rows out"
+        )
+    if types.is_float_dtype(column.dtype) and (column == column.round()).all():
+        # A year that was read with a gap elsewhere is still a year.
+        column = column.astype(np.int64)
+    codes, values = pd.factorize(column)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return codes, plain
+
+
+def read_weights(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
+    """The weights of every row, (N,), as given; ones without a column."""
+    if name is None:
+        return np.ones(len(frame))
+    column = read_column(frame[name], name)
+    if column.numbers is None:
+        raise TableError(
+            f"column {shown(name)} (weights) must be numeric but holds {column.kind} "
+            f"({listed(column.levels)}): choose a numeric column or convert it"
+        )
+    values = column.numbers
+    for bad, what in ((~np.isfinite(values), "missing or infinite value"), (values < 0, "negative value")):
+        if bad.any():
+            raise TableError(
+                f"column {shown(name)} (weights) holds {counted(int(bad.sum()), what)}, "
+                f"{rows_of(bad, frame.index)}: a weight must be 0 or more; correct or remove those rows"
+            )
+    return values

@@ -1,0 +1,113 @@
+"""Questions of the audit about sizes: outcomes and proxies that are spread over decades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import skew
+
+from proxycal.table.audited import Trouble
+from proxycal.table.surface import choose, choose_columns
+from proxycal.table.wording import counted, listed, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.table.audited import AuditTable
+    from proxycal.table.columns import Column
+
+# A size this skewed, whose logarithm is much less so, is better seen as a logarithm: an exponential
+# distribution has skewness 2, a lognormal one of log sd 1 has 6. Tables of fewer sizes show it by chance.
+SKEWED, FEW = 3.0, 20
+
+
+def is_skewed_size(x: NDArray[np.float64]) -> bool:
+    """Whether numbers are sizes, 0 or more, that are skewed as they are and not as logarithms.
+
+    >>> r = np.random.default_rng(0).normal(size=500)
+    >>> is_skewed_size(np.exp(1.5 * r)), is_skewed_size(r), is_skewed_size(r**2)
+    (True, False, False)
+    """
+    x = x[np.isfinite(x)]
+    positive = x[x > 0.0]
+    if (x < 0.0).any() or len(positive) < FEW or len(np.unique(positive)) < FEW:
+        return False
+    as_is = skew(positive / positive.max())
+    return bool(as_is > SKEWED and abs(skew(np.log(positive))) < 0.5 * as_is)
+
+
+def skewed(table: AuditTable) -> list[Trouble]:
+    """An outcome, or proxies, over several decades."""
+    troubles = []
+    outcome = table.columns.get(table.roles.outcome)
+    if table.scale != "log" and outcome is not None and _skewed(outcome):
+        troubles.append(
+            Trouble(
+                _decades(outcome),
+                f"{shown(outcome.name)} is a size over several decades: its few largest rows decide a fit, and "
+                "a report of such a size is more often a share of the truth than the truth less a fixed amount.",
+                _sentence(
+                    f"{choose('scale', 'log')}: the bias is then a factor, zeros stay zero, and calibrated "
+                    "values stay in the outcome's own units"
+                ),
+                _ratio(outcome),
+            )
+        )
+    sizes = [
+        table.columns[name]
+        for name in table.roles.proxies
+        if name in table.columns and name not in table.log_proxies and _skewed(table.columns[name])
+    ]
+    if sizes:
+        names = [column.name for column in sizes]
+        troubles.append(
+            Trouble(
+                "; ".join(_decades(column) for column in sizes[:3]),
+                f"{listed(names, limit=5)}: proxies that are sizes over several decades, of which the few "
+                "largest rows decide how they relate to the outcome.",
+                _sentence(f"{choose_columns('log_proxies', names)} to use their logarithms"),
+                max(_ratio(column) for column in sizes),
+            )
+        )
+    return troubles
+
+
+def negative(table: AuditTable) -> list[Trouble]:
+    """An outcome below 0 where the bias is a factor."""
+    outcome = table.columns.get(table.roles.outcome)
+    if outcome is None or outcome.numbers is None or not (bad := outcome.numbers < 0.0).any():
+        return []
+    return [
+        Trouble(
+            f"column {shown(outcome.name)}: {counted(int(bad.sum()), 'negative value')}, {table.rows(bad)}",
+            f"{shown(outcome.name)} is below 0 in {counted(int(bad.sum()), 'row')}, and no factor makes a "
+            "number negative.",
+            _sentence(f"correct them or leave those rows out, or {choose('scale', 'linear')}"),
+            float(bad.sum()),
+        )
+    ]
+
+
+def _skewed(column: Column) -> bool:
+    return column.numbers is not None and is_skewed_size(column.numbers)
+
+
+def _ratio(column: Column) -> float:
+    assert column.numbers is not None
+    positive = column.numbers[column.numbers > 0.0]
+    return float(np.nanmax(positive) / np.nanmedian(positive))
+
+
+def _decades(column: Column) -> str:
+    assert column.numbers is not None
+    positive = column.numbers[column.numbers > 0.0]
+    low, middle, high = np.nanmin(positive), np.nanmedian(positive), np.nanmax(positive)
+    return (
+        f"column {shown(column.name)}: from {low:.3g} to {high:.3g} above 0, the largest {high / middle:,.0f} "
+        "times the median"
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
