@@ -19,6 +19,7 @@ from proxycal.methods.validated.learn import learn
 from proxycal.methods.validated.record import Reader, ValidatedFit, key_of
 from proxycal.methods.validated.rows import heap_unit
 from proxycal.methods.validated.thresholds import LEAST_ROWS, MOST_GRADED, MOST_OTHERS
+from proxycal.methods.validated.totals import design_of
 from proxycal.methods.validated.wording import findings, note
 from proxycal.methods.validated.verdict import judge
 from proxycal.result import Estimate, Gaps
@@ -37,7 +38,7 @@ def fit_validated_method(arrays: Arrays, settings: Settings) -> ValidatedFit:
     """Fit the other methods without any truth, then learn from the validated rows."""
     require_rows(arrays)
     exact = METHODS["exact"].fit(replace(arrays, truth=None), settings)
-    return conclude(arrays, exact, settings)
+    return conclude(arrays, exact, settings, arrays.n)
 
 
 def require_rows(arrays: Arrays) -> None:
@@ -50,10 +51,10 @@ def require_rows(arrays: Arrays) -> None:
         )
 
 
-def conclude(arrays: Arrays, exact: MethodFit, settings: Settings) -> ValidatedFit:
+def conclude(arrays: Arrays, exact: MethodFit, settings: Settings, n: int) -> ValidatedFit:
     """Learn from the validated rows among `arrays`, which hold them all and a sample of the others.
 
-    exact : fit of the same table without any truth.
+    exact : fit of the same table without any truth. n : rows of the table.
     """
     assert arrays.truth is not None
     y, known = outcome_of(arrays), np.isfinite(arrays.truth)
@@ -76,6 +77,7 @@ def conclude(arrays: Arrays, exact: MethodFit, settings: Settings) -> ValidatedF
     sign, truth = settings.sign, shown.truth
     assert truth is not None
     seen = sign * (outcome_of(shown) - truth)
+    share = len(truth) / n
     w = design_weights(shown)
     reading = read_gaps(seen, truth, w, settings.random_state)
     low, high = reading.interval(settings.level)
@@ -96,14 +98,20 @@ def conclude(arrays: Arrays, exact: MethodFit, settings: Settings) -> ValidatedF
         floor=learned.floor,
         reading=reading,
         gaps=Gaps(truth, seen, sign * (outcome_of(shown) - learned.stack.chosen)),
+        design=design_of(truth, learned.stack.chosen, shown.weights, probabilities(shown, share), share),
     )
     verdict = judge(reading, exact, shown)
-    others = arrays.n - int(known.sum())
+    others = n - int(known.sum())
     return replace(
         fit,
         verdict=verdict,
         findings=findings(verdict, reading, exact, learned.stack, learned.full.names, others),
     )
+
+
+def probabilities(shown: Arrays, share: float) -> Array:
+    """Probability (n,) with which each validated row was chosen; the same for all where none is given."""
+    return np.full(shown.n, share) if shown.inclusion is None else shown.inclusion
 
 
 def design_weights(arrays: Arrays) -> Array:

@@ -15,11 +15,13 @@ from proxycal.methods.validated.candidates import Candidates
 from proxycal.methods.validated.gaps import GapReading
 from proxycal.methods.validated.learn import answer, fold_of, row_key
 from proxycal.methods.validated.rows import Rows, on_grid
+from proxycal.methods.validated.totals import Design
 from proxycal.result import Estimate, Finding, Gaps, Prediction, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from proxycal.effect.totals import RowTruth, TotalSums
     from proxycal.methods.registry import MethodFit
     from proxycal.methods.validated.learn import RowAnswers
     from proxycal.result import Details, Effects, Verdict
@@ -66,8 +68,7 @@ class ValidatedFit:
 
     sign : +1 for over-, -1 for under-reporting; level : of all intervals. weights : (k,) of the candidates.
     full, folds, cuts, quantile, floor : as in `Learned`. reading : what the validated errors look like.
-    one_kind : whether errors are of one kind, so that no row is simply unbiased.
-    rmse : out of fold, of report, base and answer, for the words.
+    gaps : those errors. design : how totals are corrected by the validated rows.
     """
 
     sign: float
@@ -85,6 +86,7 @@ class ValidatedFit:
     floor: float
     reading: GapReading
     gaps: Gaps
+    design: Design
 
     @property
     def estimate(self) -> Estimate:
@@ -134,6 +136,21 @@ class ValidatedFit:
             part = answer(self.folds[k], self.weights, self.floor, rows.take(at), given[at])
             value[at], scale[at] = part.value, part.scale
         return value, scale
+
+    def row_truth(self, arrays: Arrays) -> RowTruth:
+        """Answers out of fold, and what validated rows say of their error, to be added up."""
+        value, _ = self.out_of_fold(arrays)
+        truth = np.full(arrays.n, np.nan) if arrays.truth is None else arrays.truth
+        return self.design.row_truth(value, truth, arrays.inclusion)
+
+    def finish_totals(self, sums: TotalSums) -> tuple[Array, Array]:
+        """Totals by prediction-powered inference; a warning names groups with too few validated rows."""
+        return self.design.finish(sums)
+
+    @property
+    def shared_cov(self) -> Array:
+        """No parameters are shared: validated rows judge the answers as they are."""
+        return np.zeros((0, 0))
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, as the exact fit sees them."""
@@ -187,6 +204,7 @@ class ValidatedFit:
             floor=number(values["floor"]),
             reading=GapReading.from_dict(values["reading"]),
             gaps=Gaps(**unpack(tensors, "gaps")),
+            design=Design(**{name: number(value) for name, value in values["design"].items()}),
         )
 
 
@@ -200,6 +218,7 @@ _VALUES = (
     "quantile",
     "floor",
     "reading",
+    "design",
 )
 
 

@@ -10,16 +10,20 @@ Valid however poor f is; lam is how far f is trusted.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from proxycal.errors import TableError
+from proxycal.effect.totals import RowTruth
+from proxycal.errors import ProxycalWarning, TableError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from proxycal.effect.totals import TotalSums
 
     Array = NDArray[np.float64]
 
@@ -116,6 +120,77 @@ def group_mean(
         "that of all rows"
     )
     return MeanEstimate(mean, math.nan, math.nan, math.nan, n, 1.0, note)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a fit keeps of its audit, so that totals of any table can be added up piece by piece.
+
+    inclusion : share of the fitted rows that were validated, the probability of a row without one of its own.
+    lam : how far answers are trusted. offset, se : mean of truth - lam * answer over the table, from n
+    validated rows out of fold.
+    """
+
+    inclusion: float
+    lam: float
+    offset: float
+    se: float
+    n: float
+
+    def row_truth(self, value: Array, truth: Array, inclusion: Array | None) -> RowTruth:
+        """What is added up of rows with answers `value`, out of fold where the truth is known."""
+        known = np.isfinite(truth)
+        pi = np.full(len(value), self.inclusion) if inclusion is None else inclusion
+        pi = np.where(known & np.isfinite(pi), pi, 1.0)
+        left = np.where(known, truth - self.lam * value, 0.0)
+        stands = known / pi
+        # Its design variance, from how far it lies from the mean correction.
+        variance = known * (1.0 - pi) * ((left - self.offset) / pi) ** 2
+        extra = np.column_stack([stands, stands * left, known])
+        return RowTruth(self.lam * value, variance, np.zeros((len(value), 0)), extra)
+
+    def finish(self, sums: TotalSums) -> tuple[Array, Array]:
+        """Totals (G,) and their variances (G,).
+
+        A group with too few validated rows is corrected as the whole table is; if it has some, so that its own
+        correction could be asked for, its variance is NaN and a warning says so.
+        """
+        stands, left, known = sums.extra.T
+        # Weights of any unit: how many validated rows there are of average weight.
+        count = np.divide(known * sums.rows, sums.weight, out=np.zeros_like(known), where=sums.weight > 0.0)
+        own = count >= LEAST_ROWS - 1e-9
+        times = np.divide(sums.weight, stands, out=np.zeros_like(stands), where=own)
+        degrees = np.maximum(count - 1.0, 1.0)
+        # The interval is normal further on: what Student's t adds is put into the variance.
+        wider = (stats.t.ppf(0.975, degrees) / stats.norm.ppf(0.975)) ** 2 * (count / degrees)
+        calibrated = sums.calibrated + np.where(own, times * left, sums.weight * self.offset)
+        variance = np.where(own, times**2 * sums.variance * wider, (sums.weight * self.se) ** 2)
+        few = ~own & (stands[-1] > 0.0)
+        if few.any():
+            variance = np.where(few, np.nan, variance)
+            warnings.warn(_too_few([sums.labels[i] for i in np.flatnonzero(few)]), ProxycalWarning, stacklevel=2)
+        return calibrated, variance
+
+
+def design_of(truth: Array, predicted: Array, w: Array, pi: Array, share: float) -> Design:
+    """The design of n validated rows: truth, answers out of fold, weights and probabilities, (n,) each.
+
+    share : of the fitted rows that were validated.
+    """
+    d = w / pi
+    lam = _trust(truth, predicted, d)
+    left = truth - lam * predicted
+    offset = float(np.average(left, weights=d))
+    se = math.sqrt(_variance(d * (left - offset), np.zeros(len(d)))) / float(d.sum())
+    return Design(share, lam, offset, se, float(len(truth)))
+
+
+def _too_few(labels: list[object]) -> str:
+    named = ", ".join(repr(label) for label in labels[:3]) + (" and others" if len(labels) > 3 else "")
+    return (
+        f"{len(labels)} of the totals ({named}) rest on fewer than {LEAST_ROWS} validated rows of their own: they "
+        "are corrected like the whole table, and low and high are missing; validate more rows there"
+    )
 
 
 def _probabilities(known: NDArray[np.bool_], inclusion: Array | None) -> Array:
