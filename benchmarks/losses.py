@@ -41,8 +41,9 @@ NATION, COUNTIES = "nation", 500
 NEAR, FALSE_ALARMS, COVERAGE = 0.05, 0.05, (0.92, 0.98)
 # Seeds that no other benchmark and no test uses.
 FIRST_SEED = 11_000_000
-# Tables that are also fitted in dollars as they are, for the time that this takes.
-TIMED = 2
+# Tables that are also fitted in dollars as they are, for the time that this takes, and by hand: the positive
+# rows alone.
+TIMED, BY_HAND = 2, 5
 
 
 def bench(quick: bool = False) -> Bench:
@@ -55,7 +56,7 @@ def bench(quick: bool = False) -> Bench:
                 cells += blocks(
                     {"world": "dollars", "n": n, "kept": kept, "zeros": zeros}, repetitions, FIRST_SEED
                 )
-    cells += blocks({"world": NATION, "n": 10_000, "kept": np.nan, "zeros": np.nan}, nations, FIRST_SEED)
+    cells += blocks({"world": NATION, "n": 10_000, "kept": None, "zeros": None}, nations, FIRST_SEED)
     return Bench("losses", tuple(cells), page, run_block)
 
 
@@ -67,7 +68,11 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     timed = kept == min(SHARES) and zeros == max(ZEROS)
     return each_seed(
         settings,
-        lambda seed: trial(draw(n, kept, zeros, seed), timed and seed < FIRST_SEED + TIMED),
+        lambda seed: trial(
+            draw(n, kept, zeros, seed),
+            timed=timed and seed < FIRST_SEED + TIMED,
+            by_hand=seed < FIRST_SEED + BY_HAND,
+        ),
     )
 
 
@@ -94,7 +99,7 @@ def draw(n: int, kept: float, zeros: float, seed: int) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def trial(table: pd.DataFrame, timed: bool = False) -> dict[str, Any]:
+def trial(table: pd.DataFrame, timed: bool = False, by_hand: bool = True) -> dict[str, Any]:
     """The fit on the log scale beside that of the positive rows alone, and its totals beside the truth."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxycalWarning)
@@ -103,7 +108,7 @@ def trial(table: pd.DataFrame, timed: bool = False) -> dict[str, Any]:
         seconds = time.process_time() - start
         totals = model.totals(table, by="region").set_index("region")
         positive = table[table["loss"] > 0].assign(loss=lambda rows: np.log(rows["loss"]))
-        alone = ProxyCalibrator(ROLES, direction="under").fit(positive)
+        alone = ProxyCalibrator(ROLES, direction="under").fit(positive) if by_hand else None
         start = time.process_time()
         plain = ProxyCalibrator(ROLES, direction="under").fit(table) if timed else None
         in_dollars = time.process_time() - start
@@ -118,8 +123,8 @@ def trial(table: pd.DataFrame, timed: bool = False) -> dict[str, Any]:
         "ratio_high": high,
         "alpha_hat": model.alpha_,
         "share": model.share_biased_,
-        "alone_verdict": alone.verdict_,
-        "alone_ratio": float(np.exp(-alone.alpha_)),
+        "alone_verdict": None if alone is None else alone.verdict_,
+        "alone_ratio": None if alone is None else float(np.exp(-alone.alpha_)),
         "covered": float(overall["low"] <= true.sum() <= overall["high"]),
         "regions": len(inside),
         "regions_covered": sum(inside),
@@ -127,7 +132,7 @@ def trial(table: pd.DataFrame, timed: bool = False) -> dict[str, Any]:
         "calibrated_error": float(overall["calibrated"] / true.sum() - 1.0),
         "seconds": round(seconds, 3),
         "dollar_verdict": plain.verdict_ if plain is not None else None,
-        "dollar_seconds": round(in_dollars, 3) if plain is not None else np.nan,
+        "dollar_seconds": round(in_dollars, 3) if plain is not None else None,
     }
 
 
@@ -137,7 +142,7 @@ def nation(seed: int) -> dict[str, Any]:
         made = simulate_disasters(folder, n_counties=COUNTIES, random_state=seed)
         joined = study(read_sheldus(made.sheldus, years=YEARS), made.transitions, made.counties, YEARS)
     start = time.process_time()
-    results = analyse(joined, made.truth)
+    results = analyse(joined, made.truth, pooled=False)
     check = results.check
     assert check is not None
     found = results.totals.set_index("hazard")["low"].notna()
@@ -162,8 +167,8 @@ def page(trials: pd.DataFrame) -> Page:
     nations = trials[trials["world"] == NATION]
     parts = (
         Part("Reports of a share of the truth", [_biased_row(row) for row in _records(biased)],
-             "found alone: by a fit of the logarithm of the positive rows, zeros removed by hand. ratio: mean of "
-             "the estimate where a bias was found. within 5%: share of those fits. A bias of 70% is under one "
+             f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, zeros "
+             "removed, and by the log scale in the same tables. ratio: mean of the estimate where a bias was found. within 5%: share of those fits. A bias of 70% is under one "
              "residual sd, and is to be found as often as by hand, no more. share without size: verdicts of \"no "
              "bias found\" with a share of biased rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in _records(free)]),
@@ -183,16 +188,18 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
         kept = float(key[1])
         found = group[group["verdict"] == "bias found"]
         none = group["verdict"] == "no bias found"
+        alone = group[group["alone_verdict"].notna()]
         near = (found["ratio"] / kept - 1.0).abs() <= NEAR
         held = (found["ratio_low"] <= kept) & (kept <= found["ratio_high"])
         rows.append({
             "world": "dollars", **dict(zip(("n", "kept", "zeros"), key, strict=True)),
             "repetitions": len(group), "errors": int(group["error"].notna().sum()),
             "found": len(found) / len(group), "none": none.mean(),
-            "found_alone": (group["alone_verdict"] == "bias found").mean(),
+            "by_hand": len(alone), "found_alone": (alone["alone_verdict"] == "bias found").mean(),
+            "found_beside": (alone["verdict"] == "bias found").mean(),
             "ratio": found["ratio"].mean(), "near": near.mean() if len(found) else np.nan,
             "ratio_coverage": held.mean() if len(found) else np.nan,
-            "alone_ratio": group.loc[group["alone_verdict"] == "bias found", "alone_ratio"].mean(),
+            "alone_ratio": alone.loc[alone["alone_verdict"] == "bias found", "alone_ratio"].mean(),
             "share_without_size": int((none & (group["share"] > 0.01) & (group["ratio"] >= 0.99)).sum()),
             "covered": found["covered"].mean() if len(found) else np.nan,
             "regions_covered": found["regions_covered"].sum() / max(found["regions"].sum(), 1),
@@ -219,14 +226,14 @@ def _head(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _biased_row(row: Mapping[str, Any]) -> dict[str, str]:
     near = abs(row["ratio"] / row["kept"] - 1.0) <= NEAR or row["kept"] > 0.6
-    ok = near and row["found"] >= row["found_alone"] - 1.5 / row["repetitions"]
+    ok = near and row["found_beside"] >= row["found_alone"]
     return _head(row) | {
         "found": percent(row["found"], 0),
-        "found alone": percent(row["found_alone"], 0),
+        "by hand": f"{percent(row['found_alone'], 0)}, {percent(row['found_beside'], 0)}",
         "ratio": percent(row["ratio"]),
-        "alone": percent(row["alone_ratio"]),
+        "ratio by hand": percent(row["alone_ratio"]),
         "within 5%": percent(row["near"], 0),
-        "to reach": "as alone" + (", mean ratio within 5%" if row["kept"] < 0.6 else ""),
+        "to reach": "as by hand" + (", mean ratio within 5%" if row["kept"] < 0.6 else ""),
         "reached": reached(bool(ok) and not row["errors"] and not row["share_without_size"]),
         "coverage of the ratio": percent(row["ratio_coverage"], 0),
         "no bias found": percent(row["none"], 0),

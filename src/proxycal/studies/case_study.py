@@ -69,8 +69,10 @@ class CaseStudy:
     check: pd.DataFrame | None
 
 
-def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> CaseStudy:
-    """Fit every hazard and all of them together, and tabulate the results.
+def analyse(
+    study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True
+) -> CaseStudy:
+    """Fit every hazard and, if `pooled`, all of them together, and tabulate the results.
 
     truth : fips, hazard, year, true_loss, a, shift, where the losses are simulated.
     """
@@ -82,12 +84,13 @@ def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> C
     asked = [(h, table[table["hazard"] == h].reset_index(drop=True), own) for h in hazards]
     # The longest first, so that no process waits for it at the end.
     asked.insert(0, (POOLED, table, roles))
-    done = dict(map_as_done(_fit, asked, jobs=jobs))
-    pooled, *fits = [done[position] for position in range(len(asked))]
+    done = dict(map_as_done(_fit, asked[not pooled :], jobs=jobs))
+    fits = [done[position] for position in range(len(done))]
+    together = fits.pop(0) if pooled else _unfitted(POOLED, table, "not asked for")
     counties = _counties([part for _, part, _ in asked[1:]], fits)
     totals = _totals(fits)
-    check = None if truth is None else _check(counties, [pooled, *fits], totals, truth)
-    return CaseStudy(counties, _fits_frame([pooled, *fits]), totals, _bars(counties, fits), check)
+    check = None if truth is None else _check(counties, [together, *fits], totals, truth)
+    return CaseStudy(counties, _fits_frame([together, *fits]), totals, _bars(counties, fits), check)
 
 
 def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
