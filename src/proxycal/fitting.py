@@ -5,6 +5,7 @@ table --Encoder--> arrays --method--> MethodFit --effect--> rows that pages show
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
@@ -33,7 +34,8 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     pieces = pieces_of(table, roles, settings)
     if pieces is not None:
         large = fit_large(pieces, roles, settings)
-        return _kept(large.frame, large.encoder, large.arrays, large.fit, settings, large.n, large.named)
+        chosen = replace(settings, method=large.method)
+        return _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
     encoder, arrays = Encoder.fit_transform(
         table,
         roles,
@@ -41,6 +43,7 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
         settings.scale,
         settings.log_proxies,  # type: ignore[arg-type]
     )
+    settings = replace(settings, method=METHODS[settings.method].choose(arrays.validated))
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))
 

@@ -58,8 +58,9 @@ class ProxyCalibrator(BaseEstimator):
     ----------
     roles : Roles
         Which column is what.
-    method : {"exact", "moments", "gradual", "paper"}, default "exact"
-        The estimator: "exact" compares mixtures with and without a bias, "moments" is a cross-check that
+    method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
+        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact" compares
+        mixtures with and without a bias, "validated" learns from validated rows, "moments" is a cross-check that
         assumes no shape, "gradual" is for a bias of every size that grades with the environment,
         "paper" trains the two networks of the published method (needs
         pip install 'proxycal[paper]').
@@ -113,7 +114,7 @@ class ProxyCalibrator(BaseEstimator):
     def __init__(
         self,
         roles: Roles,
-        method: str = "exact",
+        method: str = "auto",
         direction: Direction = "over",
         scale: Scale = "linear",
         log_proxies: Sequence[str] = (),

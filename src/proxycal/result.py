@@ -250,6 +250,23 @@ class GateTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class Gaps:
+    """Errors of n validated rows beside what the fit says of them without having seen their truth.
+
+    truth : (n,) outcome's units. seen, expected : (n,) report minus truth, and minus the calibrated value, in
+    the stated direction.
+    """
+
+    truth: np.ndarray
+    seen: np.ndarray
+    expected: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by name."""
+        return {"truth": self.truth, "seen": self.seen, "expected": self.expected}
+
+
+@dataclass(frozen=True, slots=True)
 class Details:
     """What some methods know beside their answer; a method without a part leaves its default.
 
@@ -261,6 +278,9 @@ class Details:
     log_spread : on the log scale, log of mean over median of the outcome of given content, else 0.
     claim : what to say after the size of a bias, in place of the share of biased rows, where the bias has no
     two states: relative to what, and under which assumption.
+    gaps : errors of validated rows, of a method that learns from them.
+    by_validation : whether the answer for rows was chosen by its error on validated rows, so that it stands
+    whatever the verdict.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -272,6 +292,8 @@ class Details:
     sizes: tuple[tuple[float, float], ...] = ()
     claim: str = ""
     log_spread: float = 0.0
+    gaps: Gaps | None = None
+    by_validation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +386,7 @@ class Fit:
     @property
     def why_left_alone(self) -> str:
         """Why calibration leaves the outcome as reported; empty where it does not."""
-        if self.verdict == "bias found":
+        if self.verdict == "bias found" or self.method_fit.details.by_validation:
             return ""
         own = self.method_fit.findings
         reasons = [finding.reading for finding in own if not finding.ok] or [own[0].reading]

@@ -84,8 +84,8 @@ class Settings:
 
     Parameters
     ----------
-    method : str, default "exact"
-        A method of the registry.
+    method : str, default "auto"
+        A method of the registry; "auto" is "validated" from 30 validated rows on, else "exact".
     direction : {"over", "under"}, default "over"
         Which way reports are biased.
     scale : {"linear", "log"}, default "linear"
@@ -119,7 +119,7 @@ class Settings:
 
     """
 
-    method: str = field(default="exact", metadata={"allowed": METHODS})
+    method: str = field(default="auto", metadata={"allowed": METHODS})
     direction: str = choice("over", "over", "under")
     scale: str = choice("linear", "linear", "log")
     log_proxies: tuple[str, ...] = names()

@@ -125,15 +125,32 @@ def calibrate_turned(
 def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -> Prediction:
     """The answer of a fit for rows that have their outcome, or for some of them, by position.
 
-    Without a finding, what was reported stands.
+    Without a finding, what was reported stands; where the truth of a row is known, it is the answer.
     """
     assert arrays.y is not None  # calibration asks for it
     predicted = _in_blocks(fitted, arrays, rows)
-    if fitted.verdict == "bias found":
-        return predicted
-    # Data that were right must not be made worse.
     y = arrays.y if rows is None else arrays.y[rows]
-    return replace(predicted, y_cal=y, y_cal_low=y, y_cal_high=y, shift=np.zeros_like(y))
+    if fitted.verdict != "bias found" and not fitted.details.by_validation:
+        # Data that were right must not be made worse.
+        predicted = replace(predicted, y_cal=y, y_cal_low=y, y_cal_high=y, shift=np.zeros_like(y))
+    if arrays.truth is None:
+        return predicted
+    truth = arrays.truth if rows is None else arrays.truth[rows]
+    return with_truth(predicted, y, truth)
+
+
+def with_truth(predicted: Prediction, y: np.ndarray, truth: np.ndarray) -> Prediction:
+    """The answer with the truth (n,) in place of a calibrated value, without width, where it is not NaN."""
+    known = np.isfinite(truth)
+    if not known.any():
+        return predicted
+    return replace(
+        predicted,
+        y_cal=np.where(known, truth, predicted.y_cal),
+        y_cal_low=np.where(known, truth, predicted.y_cal_low),
+        y_cal_high=np.where(known, truth, predicted.y_cal_high),
+        shift=np.where(known, y - truth, predicted.shift),
+    )
 
 
 def _in_blocks(fitted: MethodFit, arrays: Arrays, chosen: np.ndarray | None) -> Prediction:

@@ -105,6 +105,8 @@ class Method:
         Seconds that every run costs, and what a thousand rows of ten columns add.
     allows : tuple of str, default ()
         Topics of findings about a table that its models allow for, and so are not reported.
+    chooser : str, default ""
+        Place of the function that names another method by the number of validated rows; none if empty.
 
     """
 
@@ -121,6 +123,11 @@ class Method:
     libraries: tuple[str, ...] = ()
     needs: str = ""
     allows: tuple[str, ...] = ()
+    chooser: str = ""
+
+    def choose(self, validated: int) -> str:
+        """The name of the method for a table with so many validated rows: its own, unless it stands for others."""
+        return str(self._load(self.chooser)(validated)) if self.chooser else self.name
 
     def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:
         """Fit arrays."""
@@ -202,6 +209,19 @@ def register(method: Method) -> Iterator[Method]:
 
 _OURS = (
     Method(
+        name="auto",
+        label="automatic (validated rows where there are 30 or more, else exact)",
+        summary="validated where 30 rows or more have a truth, else exact",
+        home="proxycal.methods.auto:fit_auto",
+        record="proxycal.methods.exact.record:ExactFit",
+        pieces="proxycal.methods.exact.in_pieces:fit_pieces",
+        pieces_in_memory=True,
+        effects=("constant", "linear", "by:"),
+        cost=(5.0, 0.12),
+        allows=("atom",),
+        chooser="proxycal.methods.auto:choose",
+    ),
+    Method(
         name="exact",
         label="exact (nearly always)",
         summary="mixtures with and without a bias are compared, and the bias is averaged over exactly",
@@ -211,6 +231,18 @@ _OURS = (
         pieces_in_memory=True,
         effects=("constant", "linear", "by:"),
         cost=(5.0, 0.12),
+        allows=("atom",),
+    ),
+    Method(
+        name="validated",
+        label="validated (30 or more rows with their truth)",
+        summary="candidates compared on validated rows that they were not shown, and combined",
+        home="proxycal.methods.validated.fit:fit_validated_method",
+        record="proxycal.methods.validated.record:ValidatedFit",
+        pieces="proxycal.methods.validated.in_pieces:fit_pieces",
+        pieces_in_memory=True,
+        effects=("constant", "linear", "by:"),
+        cost=(7.0, 0.3),
         allows=("atom",),
     ),
     Method(

@@ -81,7 +81,7 @@ class LargeFit:
     """A fit of all rows, and the sample that stands for them wherever a reader looks at rows.
 
     frame, arrays : the sampled rows, as they are and encoded. named : the same rows under the index that
-    names them. n : rows in the fit.
+    names them. n : rows in the fit. method : that was used, also where it was chosen by the data.
     """
 
     encoder: Encoder
@@ -90,6 +90,7 @@ class LargeFit:
     named: pd.DataFrame
     arrays: Arrays
     n: int
+    method: str
 
 
 @contextmanager
@@ -165,9 +166,10 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     weights = given_weights(seen.sample, roles, arrays.kept) / unit
     arrays = replace(arrays, weights=weights * seen.count[arrays.kept])
     table = EncodedPieces(pieces, encoder, unit, arrays, encoder.rows_kept, seen.weight / unit)
-    fit = METHODS[settings.method].fit_in_pieces(table, settings)
+    method = METHODS[settings.method].choose(seen.validated)
+    fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
-    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept)
+    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, method)
 
 
 def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:

@@ -23,7 +23,8 @@ def needed_columns(fit: Fit, columns: Iterable[str]) -> list[str]:
     """Those of a table's columns that calibration reads; all of them where one is absent, to be named."""
     have = list(columns)
     encoder = fit.encoder
-    optional = [name for name in encoder.dropped if name in have]
+    known = (*encoder.dropped, fit.roles.truth, fit.roles.inclusion)
+    optional = [name for name in known if name is not None and name in have]
     read = [code.name for code in (*encoder.proxies, *encoder.environment)]
     wanted = [fit.roles.outcome, *read, *optional]
     return wanted if set(wanted) <= set(have) else have

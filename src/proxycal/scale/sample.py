@@ -35,7 +35,7 @@ class Summary:
 
     rows, complete : how many, and how many of them without a gap in what is measured. gaps : of each such
     column. weight, whole : sum of the weights of the complete rows, and whether all are whole numbers.
-    sample : the sampled rows, by their numbers; number, count : (n,) of each, and how many rows are alike.
+    validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count : (n,) of each, and how many rows are alike.
     """
 
     rows: int
@@ -43,6 +43,7 @@ class Summary:
     gaps: dict[str, int]
     weight: float
     whole: bool
+    validated: int
     sample: pd.DataFrame
     number: np.ndarray
     count: np.ndarray
@@ -57,6 +58,7 @@ class Summary:
             {name: self.gaps[name] + other.gaps[name] for name in self.gaps},
             self.weight + other.weight,
             self.whole and other.whole,
+            self.validated + other.validated,
             *_smallest(both, number, count, _categories(both)),
         )
 
@@ -85,6 +87,7 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
         gaps={str(name): int(found) for name, found in missing.sum().items()},
         weight=float(weights[complete].sum()),
         whole=bool((weights[complete] == np.round(weights[complete])).all()),
+        validated=0 if roles.truth is None else int((frame[roles.truth].notna().to_numpy() & complete).sum()),
         sample=sample,
         number=number,
         count=count,

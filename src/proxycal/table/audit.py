@@ -102,6 +102,12 @@ _QUESTIONS = (
         "There are enough clusters for intervals.",
         questions.cluster,
     ),
+    _Question(
+        "truth",
+        "Are the validated rows usable?",
+        "Validated rows are enough to learn from, in the units of the outcome.",
+        questions.truth,
+    ),
     _Question("id", "Does the id identify each row?", "Every row has an id of its own.", questions.id),
     _Question(
         "scale",
@@ -139,7 +145,7 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
 
     """
     table = _read(frame, roles, settings)
-    asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "id") or getattr(roles, q.topic)]
+    asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "truth", "id") or getattr(roles, q.topic)]
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]

@@ -14,6 +14,7 @@ from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
     ReadTable,
+    inclusion_of,
     outcome_of,
     read_table,
     refuse_empty,
@@ -49,6 +50,7 @@ class Arrays:
     proxy_categorical, categorical            whether an encoded column of P (of E) is 0/1
     levels       {column: (n,) position in level_names[column]} for each categorical environment column
     level_names  {column: its levels}
+    inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a column
     """
 
     y: NDArray[np.float64] | None
@@ -66,11 +68,17 @@ class Arrays:
     categorical: tuple[bool, ...]
     proxy_source: tuple[str, ...]
     proxy_categorical: tuple[bool, ...]
+    inclusion: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
         """Number of rows."""
         return len(self.P)
+
+    @property
+    def validated(self) -> int:
+        """Number of rows whose truth is known."""
+        return 0 if self.truth is None else int(np.isfinite(self.truth).sum())
 
     def take(self, rows: NDArray[np.intp]) -> Arrays:
         """Some of the rows, by position, as if only they had been asked about."""
@@ -82,6 +90,7 @@ class Arrays:
             weights=self.weights[rows],
             cluster=None if self.cluster is None else self.cluster[rows],
             truth=None if self.truth is None else self.truth[rows],
+            inclusion=None if self.inclusion is None else self.inclusion[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -172,8 +181,8 @@ class Encoder:
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
         """Translate rows, new or old, with what was learned at `fit`.
 
-        `outcome=False` does without the outcome column. Weights, cluster and truth are read where the table
-        has them, and not at all with `design=False`; the id is never read here.
+        `outcome=False` does without the outcome column. Truth and its inclusion probability are read where
+        the table has them, and weights and cluster too, but not with `design=False`; the id is never read.
         """
         table = self._read(frame, outcome, design)
         kept = rows_kept(table, self.roles, self.missing, outcome)
@@ -181,6 +190,7 @@ class Encoder:
             refuse_negative(table, self.roles)
         y = outcome_of(table, self.roles)[kept] if outcome else None
         truth = truth_of(table, self.roles)
+        inclusion = inclusion_of(table, self.roles)
         names = self._encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
@@ -199,6 +209,7 @@ class Encoder:
             categorical=tuple(flag for code in self.environment for flag in code.categorical),
             proxy_source=_sources(self.proxies),
             proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
+            inclusion=None if inclusion is None else inclusion[kept],
         )
 
     @property
@@ -269,9 +280,9 @@ class Encoder:
         if outcome:
             wanted.insert(0, self.roles.outcome)
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
-        optional: list[str | None] = [*self.dropped]
+        optional: list[str | None] = [*self.dropped, self.roles.truth, self.roles.inclusion]
         if design:
-            optional += [self.roles.weights, self.roles.cluster, self.roles.truth]
+            optional += [self.roles.weights, self.roles.cluster]
         wanted += [name for name in optional if name is not None and name in have]
         return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
 

@@ -11,7 +11,14 @@ from proxycal.table.audited import Trouble
 from proxycal.table.outcome_question import explained
 from proxycal.table.outcome_type import outcome_type
 from proxycal.table.relations import collinear_sets, copies, duplicates
-from proxycal.table.require import LARGEST, MAX_LEVELS, MIN_ROWS, ROWS_PER_COLUMN, encoded_width
+from proxycal.table.require import (
+    LARGEST,
+    MAX_LEVELS,
+    MIN_ROWS,
+    ROWS_PER_COLUMN,
+    encoded_width,
+    other_units,
+)
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
 from proxycal.table.wording import columns_named, counted, listed, shown
@@ -28,6 +35,8 @@ FEW_CLUSTERS = 30
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
 WEIGHT_RATIO = 1e4
+# From so many validated rows on method="auto" learns from them.
+VALIDATED_ROWS = 30
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -52,7 +61,7 @@ def missing(table: AuditTable) -> list[Trouble]:
     troubles = []
     for name, column in table.columns.items():
         role, gone = table.role(name), column.missing
-        if role != "truth" and gone.any():
+        if role not in ("truth", "inclusion") and gone.any():
             count = int(gone.sum())
             troubles.append(
                 Trouble(
@@ -106,7 +115,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role = table.role(name)
         alike = column.looks_numeric()
-        if role in ("outcome", "weights", "truth") and column.numbers is None:
+        if role in ("outcome", "weights", "truth", "inclusion") and column.numbers is None:
             reading = f"The {role} must be numeric, and {shown(name)} is not."
             remedy = "Choose a numeric column, or convert this one."
         elif len(alike) > 0 and len(alike) >= len(column.levels) / 2:
@@ -157,7 +166,7 @@ def constant(table: AuditTable) -> list[Trouble]:
     troubles = []
     for name, column in table.columns.items():
         role = table.role(name)
-        if role == "truth" or (role == "weights" and column.numbers is not None) or column.missing.all():
+        if role in ("truth", "inclusion") or (role == "weights" and column.numbers is not None) or column.missing.all():
             continue
         if column.numbers is None:
             still = len(column.levels) == 1
@@ -297,6 +306,40 @@ def weights(table: AuditTable) -> list[Trouble]:
             "the result.",
             "Trim the largest weights.",
             times,
+        )
+    ]
+
+
+def truth(table: AuditTable) -> list[Trouble]:
+    """Validated rows: too few to learn from, or in other units than the outcome."""
+    names = (table.roles.outcome, table.roles.truth)
+    columns = [None if name is None else table.columns.get(name) for name in names]
+    y, known = (None if column is None else column.numbers for column in columns)
+    if y is None or known is None:
+        return []
+    times = other_units(y, known)
+    if times is not None:
+        return [
+            Trouble(
+                f"column {shown(names[1])}: about {times:,.4g} times {shown(names[0])}, "
+                f"{table.rows(np.isfinite(known))}",
+                f"The truth in {shown(names[1])} is about {times:,.4g} times the report in validated rows, as if "
+                "it were in other units.",
+                "Convert one of the two columns.",
+                times,
+            )
+        ]
+    n = int(np.isfinite(known).sum())
+    if n >= VALIDATED_ROWS:
+        return []
+    return [
+        Trouble(
+            f"column {shown(names[1])}: {counted(n, 'validated row')}",
+            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} on the "
+            "calibration is learned from them.",
+            "Validate more rows if you can.",
+            float(n),
+            ok=True,
         )
     ]
 

@@ -29,6 +29,8 @@ MIN_ROWS = 20
 ROWS_PER_COLUMN = 2
 # Outcome and weights keep their units and are raised to as much as the sixth power: 1e50**6 is a number.
 LARGEST = 1e50
+# A truth that differs from the report by more than this factor in nine rows of ten is in other units.
+UNITS_FACTOR, UNITS_ROWS = 50.0, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
             "multiply it by a power of ten"
         )
     weights_of(table, roles)
-    truth_of(table, roles)
+    refuse_other_units(table, roles)
+    inclusion_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
     width = 0
@@ -226,6 +229,54 @@ def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
     values = _numeric(table.columns[roles.truth], "truth")
     _refuse_huge(values, roles.truth, "truth", table.index)
     return values
+
+
+def refuse_other_units(table: ReadTable, roles: Roles) -> None:
+    """Raise where the validated truths are plainly in other units than the outcome."""
+    truth = truth_of(table, roles)
+    times = None if truth is None else other_units(outcome_of(table, roles), truth)
+    if times is not None:
+        raise TableError(
+            f"column {shown(roles.truth)} (truth) is about {times:,.4g} times column {shown(roles.outcome)} in "
+            "validated rows, as if it were in other units: convert one of them"
+        )
+
+
+def other_units(outcome: NDArray[np.float64], truth: NDArray[np.float64]) -> float | None:
+    """By what the validated truths exceed the outcome, where that is no bias but another unit; else None.
+
+    Nearly all validated rows must differ by more than UNITS_FACTOR in the same way.
+
+    >>> y = np.linspace(1.0, 2.0, 50)
+    >>> other_units(y, 1000.0 * y), other_units(y, 1.5 * y)
+    (1000.0, None)
+    """
+    used = np.isfinite(truth) & np.isfinite(outcome) & (truth != 0.0) & (outcome != 0.0)
+    if used.sum() < UNITS_ROWS:
+        return None
+    ratio = np.abs(truth[used] / outcome[used])
+    low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
+    return float(middle) if low > UNITS_FACTOR or high < 1.0 / UNITS_FACTOR else None
+
+
+def inclusion_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
+    """(N,) the probability that each validated row was chosen, NaN elsewhere; None without such a column."""
+    if roles.inclusion is None or roles.inclusion not in table.columns:
+        return None
+    values = _numeric(table.columns[roles.inclusion], "inclusion")
+    truth = truth_of(table, roles)
+    known = np.zeros(table.n, dtype=bool) if truth is None else np.isfinite(truth)
+    for bad, what in (
+        (known & np.isnan(values), "missing value of a validated row"),
+        (known & ~((values > 0.0) & (values <= 1.0)) & ~np.isnan(values), "value outside 0 to 1"),
+    ):
+        if bad.any():
+            raise TableError(
+                f"column {shown(roles.inclusion)} (inclusion) holds {counted(int(bad.sum()), what)}, "
+                f"{rows_of(bad, table.index)}: give each validated row the probability with which the audit "
+                "chose it, or leave the role out if the rows were chosen at random"
+            )
+    return np.where(known, values, np.nan)
 
 
 def _gap(table: ReadTable, name: str) -> str:

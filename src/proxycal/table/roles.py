@@ -28,7 +28,8 @@ class Roles:
     weights      optional: observation weights, finite and above 0 (a weight of 2 equals the row twice)
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
-    truth        optional: the true value where it was validated, missing elsewhere ("exact", "gradual")
+    truth        optional: the true value where it was validated, missing elsewhere
+    inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit` gives it
 
     >>> roles = Roles(outcome="loss", proxies=["built", "veg"], environment=["income", "hazard"])
     >>> roles.columns
@@ -70,6 +71,11 @@ class Roles:
     truth: str | None = _role(
         "Column of true values, filled in where a row was validated.",
         "the true value, in the rows where it is known",
+        default=None,
+    )
+    inclusion: str | None = _role(
+        "Column of the probabilities with which validated rows were chosen, as `proxycal audit` wrote them.",
+        "how likely each validated row was to be chosen",
         default=None,
     )
 

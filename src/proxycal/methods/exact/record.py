@@ -23,7 +23,7 @@ from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.outcome import Outcome
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
-from proxycal.mixture.answers import answer_rows
+from proxycal.mixture.answers import answer_rows, widened
 from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
 from proxycal.mixture.information import biased_slope, layout_of
@@ -102,7 +102,7 @@ class ExactFit:
             size = self.sign * answers.size
             size_slope *= self.sign * scale
             return self._off_spike(RowBias(answers.p_biased, size, p_slope, size_slope), arrays)
-        slope = biased_slope(params, answers.rows, self.spec.shape)
+        slope = biased_slope(widened(self.spec, self.cluster_sd), answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
         # As in `predict`: a level without a bias of the stated direction is left alone.

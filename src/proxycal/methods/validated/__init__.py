@@ -1,0 +1,1 @@
+"""Calibration learned from validated rows: candidates compared out of fold, intervals, totals."""

@@ -1,0 +1,199 @@
+"""The candidates: ways to predict the truth from a report, each learned from the rows whose truth is shown.
+
+    report, offset, linear, ridge        simple: one of them is the base that is left only on evidence
+    exact, gradual                       what the other methods say without any truth, and gradual's level from it
+    two errors, graded errors, three errors, validated errors      mixtures of reporting errors
+    trees, ridge on answers              corrections of the first mixture, on all answers above as features
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+
+from proxycal.methods.packing import pack, unpack
+from proxycal.methods.validated.error_mixture import ErrorMixture, fit_all_rows, fit_validated_rows
+from proxycal.methods.validated.trees import Trees, grow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from proxycal.methods.validated.error_mixture import Posterior
+    from proxycal.methods.validated.rows import Rows
+
+    Array = NDArray[np.float64]
+
+SIMPLE = ("report", "offset", "linear", "ridge")
+MIXTURES = {"two errors": (2, False), "graded errors": (2, True), "three errors": (3, False)}
+FIRST, VALIDATED = "two errors", "validated errors"
+ON_ANSWERS, TREES = "ridge on answers", "trees"
+# Trees need this many validated rows to learn from.
+ROWS_FOR_TREES = 48
+STRENGTHS = np.logspace(-2.0, 4.0, 13)
+STRENGTHS_ON_ANSWERS = np.logspace(-1.0, 5.0, 13)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What k candidates say of n rows: values (n, k), and from the first mixture sd, p, content (n,)."""
+
+    values: Array
+    sd: Array
+    p: Array
+    content: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Fitted candidates. `given` are the answers (n, g) of other methods, in the order of `given_names`.
+
+    centre, scale : (2, w) of reports, features, marks and given answers; and of the features on answers.
+    offset : mean error of the reports. linear, ridge : coefficients, constant first. levels : (g,) what the
+    truth adds to each given answer on average.
+    """
+
+    given_names: tuple[str, ...]
+    features: Array
+    answer_features: Array
+    offset: float
+    linear: Array
+    ridge: Array
+    levels: Array
+    mixtures: dict[str, ErrorMixture]
+    on_answers: Array
+    trees: Trees | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The candidates in the order of the columns of `Answers.values`."""
+        last = (ON_ANSWERS,) if self.trees is None else (ON_ANSWERS, TREES)
+        return (*SIMPLE, *self.given_names, *self.mixtures, *last)
+
+    @property
+    def one_kind(self) -> bool:
+        """Whether the first mixture has one kind of error, so that nobody is simply unbiased."""
+        return len(self.mixtures[FIRST].variance) == 1
+
+    def predict(self, rows: Rows, given: Array) -> Answers:
+        """Answers for rows; their own truth is not looked at."""
+        d = _standard(_plain_features(rows), self.features)
+        posteriors = {name: mixture.posterior(rows) for name, mixture in self.mixtures.items()}
+        first = posteriors[FIRST]
+        f = _standard(_answer_features(rows, given, posteriors), self.answer_features)
+        columns = [
+            rows.y,
+            rows.y - self.offset,
+            _with_constant(d[:, : 1 + rows.x.shape[1]]) @ self.linear,
+            rows.y + _with_constant(d) @ self.ridge,
+            *(given + self.levels).T,
+            *(posterior.mean for posterior in posteriors.values()),
+            first.mean + _with_constant(f) @ self.on_answers,
+        ]
+        if self.trees is not None:
+            columns.append(first.mean + self.trees.predict(f))
+        return Answers(np.column_stack(columns), first.sd, first.p, first.content)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain values and named arrays that rebuild the candidates."""
+        own = {name: getattr(self, name) for name in _ARRAYS}
+        parts = {"own": own} | {f"mixture {i}": m.state() for i, m in enumerate(self.mixtures.values())}
+        if self.trees is not None:
+            parts["trees"] = self.trees.state()
+        values = {
+            "given": list(self.given_names),
+            "offset": self.offset,
+            "mixtures": list(self.mixtures),
+            "trees": self.trees is not None,
+        }
+        return values, pack(parts)
+
+    @classmethod
+    def from_state(cls, values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Candidates:
+        """The reverse of `state`."""
+        own: dict[str, Any] = unpack(tensors, "own")
+        return cls(
+            given_names=tuple(values["given"]),
+            offset=float(values["offset"]),
+            mixtures={
+                name: ErrorMixture.from_state(unpack(tensors, f"mixture {i}"))
+                for i, name in enumerate(values["mixtures"])
+            },
+            trees=Trees.from_state(unpack(tensors, "trees")) if values["trees"] else None,
+            **{name: own[name] for name in _ARRAYS},
+        )
+
+
+_ARRAYS = ("features", "answer_features", "linear", "ridge", "levels", "on_answers")
+
+
+def fit_candidates(
+    rows: Rows, given: Array, names: tuple[str, ...], seed: int, start: Candidates | None = None
+) -> Candidates:
+    """Learn every candidate from the rows whose truth is shown; `given` (n, g) are answers by `names`.
+
+    start : candidates from nearly the same rows, whose kinds are kept.
+    """
+    known = rows.known
+    with_trees = known.sum() >= ROWS_FOR_TREES if start is None else start.trees is not None
+    truth, y = rows.truth[known], rows.y[known]
+    plain = _plain_features(rows)
+    features = _scales(plain)
+    d = _standard(plain, features)[known]
+    linear = np.linalg.lstsq(_with_constant(d[:, : 1 + rows.x.shape[1]]), truth, rcond=None)[0]
+    mixtures = {
+        name: fit_all_rows(rows, *how, None if start is None else start.mixtures[name])
+        for name, how in MIXTURES.items()
+    }
+    mixtures[VALIDATED] = fit_validated_rows(rows)
+    posteriors = {name: mixture.posterior(rows) for name, mixture in mixtures.items()}
+    base = posteriors[FIRST].mean[known]
+    answers = _answer_features(rows, given, posteriors)
+    answer_features = _scales(answers)
+    f = _standard(answers, answer_features)[known]
+    return Candidates(
+        given_names=names,
+        features=features,
+        answer_features=answer_features,
+        offset=float(np.mean(y - truth)),
+        linear=linear,
+        ridge=_ridge(d, truth - y, STRENGTHS),
+        levels=np.array(
+            [np.mean(truth - column) if name == "gradual" else 0.0 for name, column in zip(names, given[known].T, strict=True)]
+        ),
+        mixtures=mixtures,
+        on_answers=_ridge(f, truth - base, STRENGTHS_ON_ANSWERS),
+        trees=grow(f, truth - base, seed) if with_trees else None,
+    )
+
+
+def _plain_features(rows: Rows) -> Array:
+    return np.column_stack([rows.y, rows.x, rows.heap])
+
+
+def _answer_features(rows: Rows, given: Array, posteriors: Mapping[str, Posterior]) -> Array:
+    answers = [part for own in posteriors.values() for part in (own.mean - rows.y, own.p)]
+    return np.column_stack([rows.y, rows.x, rows.heap, given - rows.y[:, None], *answers])
+
+
+def _scales(columns: Array) -> Array:
+    sd = columns.std(axis=0)
+    return np.stack([columns.mean(axis=0), np.where(sd > 0.0, sd, 1.0)])
+
+
+def _standard(columns: Array, scales: Array) -> Array:
+    return np.asarray((columns - scales[0]) / scales[1])
+
+
+def _with_constant(columns: Array) -> Array:
+    return np.column_stack([np.ones(len(columns)), columns])
+
+
+def _ridge(x: Array, target: Array, strengths: Array) -> Array:
+    """Coefficients of ridge regression, constant first; the penalty by leave-one-out."""
+    fitted = RidgeCV(strengths).fit(x, target)
+    return np.r_[fitted.intercept_, fitted.coef_]
