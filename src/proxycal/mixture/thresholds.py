@@ -57,6 +57,8 @@ class Thresholds:
     # A lead in BIC up to this one (odds of 20 to 1) is a claim only of a bias this many sds away.
     narrow_gain: float = 6.0
     narrow_apart: float = 4.0
+    # A standard error above this part of the size leaves open whether it is twice or half of what is said.
+    vague: float = 0.25
     # Share of who is biased that E decides alone, 1 - mean(pi(1-pi)) / (pibar(1-pibar)): above, a bias cannot be told
     # from an effect of E on the true outcome.
     gate_alone: float = 0.85
@@ -87,6 +89,9 @@ class Thresholds:
     # Two components of the residual are two humps if each has this share of the rows and their means are
     # `apart` sds of the wider one from each other.
     hump_share: float = 0.15
+    # Where nine of ten such tables would show a bias only from this many residual sds on, "no bias found" would say
+    # next to nothing.
+    detectable: float = 3.0
     # Below these p the environment says who rounds, or who is on a spike, beyond the proxies: rounding down, or not
     # reporting at all, is then a bias that no shift describes.
     rounding_p: float = 1e-4

@@ -97,6 +97,8 @@ class Evidence:
     whole_clusters: bool = False
     clusters_unclear: bool = False
     kind: str = "continuous"
+    detectable: float = math.nan
+    detectable_size: float = math.nan
     spike_p: float = math.nan
     rounding_p: float = math.nan
     columns: int = 0
@@ -182,8 +184,17 @@ def collect(
         else "; ".join(law.law.law.says) or "the noise is of another shape",
         cv=0.0 if law is None else _cv(answers, data.weights),
         columns=rows.G.shape[1] - 1,
+        detectable=math.nan if widened is None else widened.detectable,
+        detectable_size=math.nan if widened is None else widened.detectable * residual_sd(answer.null, data),
         **({} if widened is None else _guards(widened)),
     )
+
+
+def residual_sd(null: Spec, data: Data) -> float:
+    """sd of the outcome around the content of the best plain model without a bias."""
+    rows = null.frame.rows(replace(data, truth=None))
+    content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
+    return float(np.sqrt(np.average((rows.y - content) ** 2, weights=data.weights))) * null.frame.scale
 
 
 def _cv(answers: RowAnswers, weights: np.ndarray) -> float:
@@ -303,6 +314,8 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         out.append("rare")
     if evidence.gain <= THRESHOLDS.narrow_gain and evidence.separation < THRESHOLDS.narrow_apart:
         out.append("narrow")
+    if evidence.exact.se > THRESHOLDS.vague * evidence.exact.alpha:
+        out.append("vague")
     if evidence.gate_r2 > THRESHOLDS.gate_alone:
         out.append("gate-alone")
     if evidence.against > THRESHOLDS.against:
@@ -352,6 +365,8 @@ def hides_bias(evidence: Evidence) -> str:
         return "dependence"
     if evidence.clusters_unclear:
         return "clusters"
+    if evidence.detectable > THRESHOLDS.detectable:
+        return "power"
     if evidence.bent:
         return "direct"
     if evidence.moved_p < THRESHOLDS.moved_p:

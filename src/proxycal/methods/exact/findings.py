@@ -128,9 +128,26 @@ def _comparison(e: Evidence) -> Finding:
             "few rows cannot be ruled out."
         )
         remedy = "Look at the most extreme rows by eye, or validate them (role truth)."
+    elif hides_bias(e) == "clusters":
+        reading = f"{without} row by row, but whole clusters may be biased: their means leave it open."
+        remedy = "Validate some rows (role truth) of several clusters, or add environment columns of clusters."
+    elif hides_bias(e) == "rounding":
+        reading = f"{without}, but the environment says who reports round numbers ({_p(e.rounding_p)})."
+        remedy = "Ask for unrounded numbers, or validate some rows (role truth)."
+    elif hides_bias(e) == "spike":
+        reading = (
+            f"{without} away from the spike, but the environment says who is on it beyond the proxies "
+            f"({_p(e.spike_p)}): some may not report at all."
+        )
+        remedy = "Ask for the missing reports, or validate some rows (role truth)."
+    elif hides_bias(e) == "power":
+        reading = (
+            f"{without}, but only a bias of {_size(e)} would have been found in nine tables of ten like this one."
+        )
+        remedy = "More rows or better proxies; `proxycal power` says how much they would help."
     else:
-        reading = f"{without}."
-        remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
+        reading = f"{without}. {found_at(e)}"
+        remedy = "Nothing to do; `proxycal power` says the same with its own error."
     return Finding(
         question="Does a reporting bias explain the outcome better than anything else?",
         statistic=f"{gain} ({e.shape}, with bias, against {e.null_shape}, without)",
@@ -140,6 +157,19 @@ def _comparison(e: Evidence) -> Finding:
         topic="comparison",
         value=e.gain,
     )
+
+
+def _size(e: Evidence) -> str:
+    if not math.isfinite(e.detectable):
+        return "more than 6 residual standard deviations"
+    return f"{e.detectable_size:.3g} ({e.detectable:.1f} residual standard deviations)"
+
+
+def found_at(e: Evidence) -> str:
+    """What size of bias would have been found."""
+    if math.isnan(e.detectable):
+        return ""
+    return f"A bias of {_size(e)} in a third of the rows would have been found in nine tables of ten like this one."
 
 
 def _separation(e: Evidence, doubtful: bool) -> Finding:

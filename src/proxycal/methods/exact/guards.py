@@ -23,7 +23,7 @@ def guard_findings(e: Evidence, doubt: Iterable[str]) -> tuple[Finding, ...]:
     return (
         _gate_alone(e, "gate-alone" in doubt),
         _dependence(e, "dependence" in doubt),
-        *(finding for finding in (_sign(e), _proxies(e), _rare(e), _narrow(e)) if finding.topic in doubt),
+        *(finding for finding in (_sign(e), _proxies(e), _rare(e), _narrow(e), _vague(e), _rounding(e)) if finding.topic in doubt),
     )
 
 
@@ -123,4 +123,32 @@ def _narrow(e: Evidence) -> Finding:
         ok=False,
         topic="narrow",
         value=e.gain,
+    )
+
+
+def _vague(e: Evidence) -> Finding:
+    interval = f"{e.exact.low:.4g} to {e.exact.high:.4g}"
+    return Finding(
+        question="Is the size known well enough to be said?",
+        statistic=f"interval {interval} around {e.exact.alpha:.4g}",
+        reading=f"A bias leads, but its size is hardly known (interval {interval}).",
+        remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
+        ok=False,
+        topic="vague",
+        value=e.exact.se,
+    )
+
+
+def _rounding(e: Evidence) -> Finding:
+    return Finding(
+        question="Does the environment say who rounds?",
+        statistic=f"test of the environment in who reports round numbers, p = {e.rounding_p:.2g}",
+        reading=(
+            "Round numbers are more common in some environments than the proxies explain: reporters who round "
+            "down, or up, have a bias that no shift describes."
+        ),
+        remedy=f"{VALIDATE}, or ask for unrounded numbers.",
+        ok=False,
+        topic="rounding",
+        value=e.rounding_p,
     )

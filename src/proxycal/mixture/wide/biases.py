@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from proxycal.mixture.wide.fit import TRIAL_STEPS, Fitted, extend, fit, greedy, grown, start_from_guess
-from proxycal.mixture.wide.law import Law, layout
+from proxycal.mixture.wide.law import Law, layout, pairs
 from proxycal.mixture.wide.nulls import more_components, scale_by
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MOST_COMPONENTS = 3
 # A bias that leads by less than this is also tried on top of the null's own shape.
 SECOND_TRACK = 40.0
 ROUNDS = 5
+MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
 # Coefficients of variation between which the profile of a law of sizes is taken.
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
@@ -56,19 +57,26 @@ def first_bias(problem: Problem, known: Array | None) -> Fitted:
     return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:2]), key=lambda one: one.bic)
 
 
-def extensions(exact_outcome: bool) -> Extensions:
-    """What a bias may have beyond one size; exact_outcome : whether the outcome is known as a number."""
+def extensions(exact_outcome: bool, q: int) -> Extensions:
+    """What a bias may have beyond one size.
+
+    exact_outcome : whether the outcome is known as a number. q : environment columns.
+    """
 
     def spread(law: Law) -> Law | None:
         return None if law.cv or law.gate == "E y" else replace(law, spread=True)
 
     def content_gate(law: Law) -> Law | None:
-        return None if law.gate == "E y" else replace(law, gate="E m")
+        return None if "y" in law.gate or "m" in law.gate else replace(law, gate=f"{law.gate} m")
+
+    def products_gate(law: Law) -> Law | None:
+        few = len(pairs(q)) <= MOST_GATE_PRODUCTS
+        return replace(law, gate=law.gate.replace("E", "E Q")) if few and law.gate in ("E", "E m") else None
 
     def truth_gate(law: Law) -> Law | None:
         # The gate by the true outcome does not integrate to one over an interval.
         simple = law.states == 1 and not law.spread and not law.cv
-        return replace(law, gate="E y") if simple and exact_outcome else None
+        return replace(law, gate="E y") if simple and exact_outcome and "Q" not in law.gate else None
 
     def third_state(law: Law) -> Law | None:
         return replace(law, states=2) if law.states == 1 and law.gate != "E y" and not law.cv else None
@@ -86,6 +94,7 @@ def extensions(exact_outcome: bool) -> Extensions:
         "spread": spread,
         "by content": lambda law: replace(law, by_content=True),
         "gate by content": content_gate,
+        "gate by products": products_gate,
         "third state": third_state,
         **{f"gamma {cv}": gamma_sizes(cv) for cv in GAMMA},
         "gate by truth": truth_gate,
@@ -94,7 +103,7 @@ def extensions(exact_outcome: bool) -> Extensions:
 
 def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
     """Models with a bias, grown from one size while BIC falls; also from the null's shape where it is close."""
-    allowed = extensions(first.problem.low is None)
+    allowed = extensions(first.problem.low is None, first.problem.E.shape[1])
     models = greedy(first, allowed, ROUNDS)
     best = min(one.bic for one in models)
     if null.law.components > 1 and not null.law.skew and best > null.bic - SECOND_TRACK:
@@ -140,6 +149,6 @@ def gate_by_truth(bias: Fitted) -> Fitted | None:
     None where there is no such model.
     """
     law = bias.law
-    if law.gate != "E m" or law.states != 1 or bias.problem.low is not None:
+    if law.gate not in ("E m", "E Q m") or law.states != 1 or bias.problem.low is not None:
         return None
     return extend(bias, replace(law, gate="E y", spread=False, cv=0.0))

@@ -70,6 +70,7 @@ class Wide:
     index_mean: float
     index_sd: float
     alike: tuple[Fitted, ...] = ()
+    mixture: Fitted | None = None
     intercepts: Array | None = None
     tau: float = 0.0
 
@@ -90,6 +91,7 @@ def compare_widely(setup: Setup) -> Wide:
     null_problem = replace(plain, X=setup.null_X, m=_fitted_index(setup.null_X, y, setup.weights))
     nulls = search_nulls(null_problem)
     best_null = min(nulls, key=lambda one: one.bic)
+    mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
     biases = search_biases(replace(first, problem=problem), best_null)
     biases += other_spreads(min(biases, key=lambda one: one.bic))
     bias = min(biases, key=lambda one: one.bic)
@@ -105,11 +107,11 @@ def compare_widely(setup: Setup) -> Wide:
     alike += [] if other is None else [other]
     if setup.cluster is None:
         null = min(nulls, key=lambda one: one.bic)
-        return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike))
+        return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike), mixture)
     own = refine(bias, setup.y, setup.cluster)
     refined = [refine(one, setup.y, setup.cluster) for one in nulls]
     null = min(refined, key=lambda one: one.bic)
-    return _with_clusters(own, null, index, mean, sd, setup.cluster)
+    return replace(_with_clusters(own, null, index, mean, sd, setup.cluster), mixture=mixture)
 
 
 def _with_clusters(
@@ -123,7 +125,7 @@ def _with_clusters(
     bias = own.fitted
     found = answers(bias.likelihood, bias.theta)
     return Wide(
-        bias, null.fitted, found, own.bic, null.bic, index, mean, sd, (), own.intercepts[cluster], own.tau
+        bias, null.fitted, found, own.bic, null.bic, index, mean, sd, (), None, own.intercepts[cluster], own.tau
     )
 
 

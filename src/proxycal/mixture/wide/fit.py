@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, scale_columns
+from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ def _grow_bias(theta: Array, law: Law, old: Fitted, q: int) -> None:
 
 def _gate_names(law: Law, q: int) -> list[str]:
     names = ["1", *(f"e{i}" for i in range(q))] if "E" in law.gate else ["1"]
+    names += [f"e{i}e{j}" for i, j in pairs(q)] if "Q" in law.gate else []
     names += ["m"] if "m" in law.gate else []
     assert len(names) == gate_columns(law, q)
     return names

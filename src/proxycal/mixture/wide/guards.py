@@ -13,6 +13,7 @@ from proxycal.mixture.designs import MOST_PRODUCTS
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.mixture.wide.law import pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +133,8 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     standard = (P - P.mean(axis=0)) / np.maximum(P.std(axis=0), 1e-12)
     E = wide.bias.problem.E
     # A gate that bends with E is no matter of the proxies, which go with E.
-    bends = products_of(E, _pairs(E.shape[1]))
+    every = pairs(E.shape[1])
+    bends = products_of(E, every if len(every) <= MOST_PRODUCTS else [(i, i) for i in range(E.shape[1])])
     known = np.column_stack([scores, left * wide.bias.problem.m, left[:, None] * bends])
     of_proxies = left[:, None] * standard
     free = of_proxies - known @ np.linalg.lstsq(known, of_proxies, rcond=None)[0]
@@ -144,11 +146,6 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
         return 1.0
     statistic = float((((vectors[:, keep].T @ total) ** 2) / values[keep]).sum())
     return float(chi2.sf(statistic, int(keep.sum())))
-
-
-def _pairs(q: int) -> list[tuple[int, int]]:
-    pairs = [(i, j) for i in range(q) for j in range(i, q)]
-    return pairs if len(pairs) <= MOST_PRODUCTS else [(i, i) for i in range(q)]
 
 
 def _upper_tail(wide: Wide) -> float:

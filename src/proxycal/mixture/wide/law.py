@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Shares of the five bins that stand for a gamma law of sizes: the last is short, since it is the widest.
-BINS = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+# Ends of the bins that stand for a gamma law, as shares: of sizes, and of skewed noise, whose steep edge shows in the
+# rows where its scale is large. The last are short, since they are the widest.
+SIZE_BINS = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+NOISE_BINS = (0.0, 0.06, 0.14, 0.24, 0.36, 0.48, 0.6, 0.72, 0.82, 0.9, 0.96, 0.99, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """One wider model.
 
-    states : sizes of the bias (0: no bias). components : of the content. gate : "E", "E m", "m" or "E y", where
-    y is the true outcome. spread : sizes vary normally around each state's. cv : sizes follow a gamma law with
+    states : sizes of the bias (0: no bias). components : of the content. gate : what decides who is biased, of "E",
+    "Q" (products of E), "m" and "y" (the true outcome): "E", "E Q", "E m", "E Q m", "E y" or "m". spread : sizes vary normally around each state's. cv : sizes follow a gamma law with
     this coefficient of variation; 0 for none. by_content : sizes are linear in m. scale : what the sd follows,
     any of "E", "m". scale_by_component : each component with its own slopes of the sd. weights_by_content,
     own_slopes : of the components, in m. skew : normal plus gamma noise with this signed coefficient of
@@ -71,8 +73,9 @@ class Law:
         words = ["there are three states: unbiased, a smaller and a larger bias"] if self.states > 1 else []
         words += ["sizes vary from row to row"] if self.spread or self.cv else []
         words += ["sizes grow or shrink with content"] if self.by_content else []
-        words += ["who is biased depends on content too"] if self.gate == "E m" else []
-        words += ["who is biased depends on the true value too"] if self.gate == "E y" else []
+        words += ["who is biased depends on content too"] if "m" in self.gate else []
+        words += ["who is biased depends on the true value too"] if "y" in self.gate else []
+        words += ["environment columns act together on who is biased"] if "Q" in self.gate else []
         return tuple(words)
 
     @property
@@ -84,14 +87,11 @@ class Law:
         if self.spread or self.cv:
             words.append("sizes vary" if not self.cv else f"gamma sizes, cv {self.cv:g}")
         words += ["size by content"] if self.by_content else []
-        gates = {
-            "E": "",
-            "E m": "gate by content too",
-            "m": "gate without E",
-            "E y": "gate by true value too",
-        }
-        if self.states and gates[self.gate]:
-            words.append(gates[self.gate])
+        if self.states:
+            words += [] if "E" in self.gate else ["gate without E"]
+            words += ["gate by products of E"] if "Q" in self.gate else []
+            words += ["gate by content too"] if "m" in self.gate and "E" in self.gate else []
+            words += ["gate by true value too"] if "y" in self.gate else []
         if self.scale:
             by = " and ".join({"E": "environment", "m": "content"}[part] for part in self.scale)
             words.append(f"sd by {by}" + (" per component" if self.scale_by_component else ""))
@@ -112,18 +112,18 @@ class Bins:
 
 
 @cache
-def gamma_bins(cv: float) -> Bins:
-    """The bins of a gamma law with this coefficient of variation.
+def gamma_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
+    """The bins of a gamma law with this coefficient of variation, between shares of it.
 
     >>> bins = gamma_bins(0.7)
     >>> round(float(np.exp(bins.log_share) @ bins.mean), 6)
     1.0
     """
     k = cv**-2.0
-    ends = gamma.ppf(BINS, k, scale=1.0 / k)
-    share = np.diff(BINS)
-    mean = np.diff(gamma.cdf(ends, k + 1.0, scale=1.0 / k)) / share
-    square = np.diff(gamma.cdf(ends, k + 2.0, scale=1.0 / k)) * (1.0 + 1.0 / k) / share
+    at = gamma.ppf(ends, k, scale=1.0 / k)
+    share = np.diff(ends)
+    mean = np.diff(gamma.cdf(at, k + 1.0, scale=1.0 / k)) / share
+    square = np.diff(gamma.cdf(at, k + 2.0, scale=1.0 / k)) * (1.0 + 1.0 / k) / share
     return Bins(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), np.log(share))
 
 
@@ -186,7 +186,14 @@ def scale_columns(law: Law, q: int) -> int:
 
 def gate_columns(law: Law, q: int) -> int:
     """How many columns the gate has, its intercept included."""
-    return (1 + q * ("E" in law.gate) + ("m" in law.gate)) if law.states else 0
+    if not law.states:
+        return 0
+    return 1 + q * ("E" in law.gate) + len(pairs(q)) * ("Q" in law.gate) + ("m" in law.gate)
+
+
+def pairs(q: int) -> list[tuple[int, int]]:
+    """Every pair of q columns, a column with itself too."""
+    return [(i, j) for i in range(q) for j in range(i, q)]
 
 
 def n_paid(law: Law, p: int, q: int) -> int:

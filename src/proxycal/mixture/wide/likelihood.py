@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
+from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import LOG_2PI, RIDGE
-from proxycal.mixture.wide.law import Bins, Law, Layout, gamma_bins, gate_columns, layout
+from proxycal.mixture.wide.law import NOISE_BINS, Bins, Law, Layout, gamma_bins, gate_columns, layout, pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,11 +112,16 @@ class Likelihood:
         m = problem.m[:, None]
         scale = [problem.E] * ("E" in law.scale) + [m] * ("m" in law.scale)
         self.S = np.hstack(scale) if scale else None
-        gate = [np.ones_like(m)] + [problem.E] * ("E" in law.gate) + [m] * ("m" in law.gate)
+        gate = [np.ones_like(m)] + [problem.E] * ("E" in law.gate)
+        if "Q" in law.gate:
+            gate.append(products_of(problem.E, pairs(q)))
+        gate += [m] * ("m" in law.gate)
         self.G = np.hstack(gate) if law.states else None
-        self.bins: Bins | None = gamma_bins(abs(law.cv or law.skew)) if law.cv or law.skew else None
+        self.bins: Bins | None = None
+        if law.cv or law.skew:
+            self.bins = gamma_bins(law.cv) if law.cv else gamma_bins(abs(law.skew), NOISE_BINS)
         # Which size each state of a report has: with a gamma law all bins share one.
-        self.owner = np.zeros(len(self.bins.mean), int) if law.cv else np.arange(law.states)
+        self.owner = np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
         even = problem.weights.max() - problem.weights.min() <= 1e-12 * problem.weights.max()
         self.weights = None if even and abs(problem.weights[0] - 1.0) < 1e-12 else problem.weights
 
@@ -188,11 +194,11 @@ class Likelihood:
         return log_gate, log_gate
 
     def _skewed(self, theta: Array, base: Array, scale: Array) -> Cells:
-        """Normal noise plus a signed gamma noise whose scale follows E: its bins take the place of components."""
+        """Normal noise plus a signed gamma noise of mean 0 whose scale follows E, in bins."""
         assert self.bins is not None
         width = np.exp(theta[self.at.log_skew]) * scale
         side = np.sign(self.law.skew)
-        mean = (base + side * width * self.bins.mean[:, None])[:, None, :]
+        mean = (base + side * width * (self.bins.mean - 1.0)[:, None])[:, None, :]
         own = np.full((1, 1), np.exp(2.0 * theta[self.at.log_sigma][0]))
         variance = (own + (width * self.bins.sd[:, None]) ** 2)[:, None, :]
         log_prior = np.broadcast_to(self.bins.log_share[:, None, None], mean.shape)
@@ -241,7 +247,7 @@ class Likelihood:
         if law.skew:
             width = np.exp(theta[at.log_skew]) * cells.scale
             assert self.bins is not None
-            pulled = by_mean[:, 0] * np.sign(law.skew) * width * self.bins.mean[:, None]
+            pulled = by_mean[:, 0] * np.sign(law.skew) * width * (self.bins.mean - 1.0)[:, None]
             by_width = (pulled + by_log_sd[:, 0] * (1.0 - part[:, 0])).sum(axis=0)
             gradient[at.log_skew] = by_width.sum()
             gradient[at.log_sigma] = (by_log_sd * part).sum()

@@ -85,7 +85,6 @@ def skewed(problem: Problem, columns: int = 0) -> list[Fitted]:
         at = layout(law, p, q)
         theta = np.zeros(at.size)
         theta[at.b] = first[: at.b.stop]
-        theta[0] -= side * 0.7 * sd
         theta[at.log_skew] = theta[at.log_sigma] = np.log(0.7 * sd)
         tried.append(fit(problem, law, theta, 20))
     best = min(tried, key=lambda one: one.bic)

@@ -17,6 +17,7 @@ from proxycal.mixture.maximise import newton_then_em, valued
 from proxycal.mixture.select import floor_of
 from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
 from proxycal.mixture.wide.compare import Setup, compare_widely
+from proxycal.mixture.wide.detectable import detectable
 from proxycal.mixture.wide.guards import Guards, guard
 from proxycal.mixture.wide.law import Law
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
@@ -101,7 +102,8 @@ class Widened:
     law : the wider law that won, or None where the plain answer stands. gain : BIC of the best model without a bias
     less that of the best with one. labels : of the two. size, se : of the mean bias, and lowest, highest : sizes of
     the models that explain the table about as well; NaN where the plain answer stands. share, sigma : of the law.
-    rows : compared.
+    rows : compared. detectable : size of a bias, in residual sds, that nine of ten such tables would show; NaN where a
+    bias leads.
     """
 
     law: WideLaw | None
@@ -116,6 +118,7 @@ class Widened:
     cluster_sd: float
     rows: int
     guards: Guards
+    detectable: float = float("nan")
 
 
 def widen(
@@ -182,10 +185,13 @@ def widen(
         sure,
         plain.offset[part] / frame.scale,
     )
+    least = float("nan")
+    if gain <= 0.0 and wide.mixture is not None:
+        least = detectable(wide.mixture, wide.bias.problem)
     if stands or sure is None:
         nothing = float("nan")
-        return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards)
-    return _won(wide, sure, gain, labels, frame.scale, len(part), guards)
+        return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards, least)
+    return replace(_won(wide, sure, gain, labels, frame.scale, len(part), guards), detectable=least)
 
 
 def _differs(law: Law) -> bool:
