@@ -48,8 +48,9 @@ def answer_rows(
 ) -> RowAnswers:
     """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise.
 
-    law : the wider law that answers in place of the model, in its features. ranges : low, high (n,) that the outcome
-    stands for, or None where it is exact. noise : (n,) further variance of the outcome, which only the law hears of.
+    law : the wider law that answers in place of the model, in its features. ranges : low, high (n,) that
+    the outcome stands for, or None where it is exact. noise : (n,) further variance of the outcome, which
+    only the law hears of.
     """
     rows = spec.frame.rows(replace(data, truth=None))
     if law is not None:

@@ -30,9 +30,9 @@ MIN_DISTINCT = 12
 class Basis:
     """Columns -> orthonormal features, with an intercept first.
 
-    knots: per input column its spline knots, or None where it enters linearly; centre (m,) and
-    rotate (m, k): features = [1, (columns - centre) @ rotate], weighted mean 0 and covariance I; products: pairs
-    of input columns whose product is a further column, each taken from its middle (inputs,).
+    knots: per input column its spline knots, or None where it enters linearly; centre (m,) and rotate (m,
+    k): features = [1, (columns - centre) @ rotate], weighted mean 0 and covariance I; products: pairs of
+    input columns whose product is a further column, each taken from its middle (inputs,).
     """
 
     knots: tuple[tuple[float, ...] | None, ...]

@@ -1,7 +1,7 @@
 """A bias of whole clusters: the reporter is the county or the clinic, so that a cluster is one report.
 
-Intercepts of clusters swallow a bias that all rows of a cluster share. The same comparison on the means of clusters
-sees it.
+Intercepts of clusters swallow a bias that all rows of a cluster share. The same comparison on the means of
+clusters sees it.
 """
 
 from __future__ import annotations

@@ -48,13 +48,13 @@ class Evidence:
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
     NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
 
-    Of the wider comparison: law : what its winner says of the bias, sentences joined by "; ", or "" where the plain
-    answer stands; cv : coefficient of variation of the sizes then. gate_r2 : share
-    of who is biased that the environment decides before the outcome is seen. against : share of the biased whose size
-    is negative. proxies_p : p of "the proxies say nothing of who is biased beyond E and content". spread : sd of the
-    sizes, in residual sds. autocorrelation : of the residual along the rows; block_z : z of the bias against the best
-    model without one over blocks of rows. bent : the best model without a bias bends the mean by E. columns : of the
-    encoded environment.
+    Of the wider comparison: law : what its winner says of the bias, sentences joined by "; ", or "" where
+    the plain answer stands; cv : coefficient of variation of the sizes then. gate_r2 : share of who is
+    biased that the environment decides before the outcome is seen. against : share of the biased whose size
+    is negative. proxies_p : p of "the proxies say nothing of who is biased beyond E and content". spread :
+    sd of the sizes, in residual sds. autocorrelation : of the residual along the rows; block_z : z of the
+    bias against the best model without one over blocks of rows. bent : the best model without a bias bends
+    the mean by E. columns : of the encoded environment.
     """
 
     gain: float
@@ -140,8 +140,8 @@ def collect(
     law = widened if widened is not None and widened.law is not None else None
     gain = answer.gain if widened is None else widened.gain
     if widened is not None and law is None and data.cluster is None:
-        # Both were compared on all rows, or the wider on a part of them; with clusters only the wider comparison has
-        # the same intercepts on both sides.
+        # Both were compared on all rows, or the wider on a part of them; with clusters only the wider
+        # comparison has the same intercepts on both sides.
         gain = min(answer.gain, gain)
     sigma, share = (answer.sigma, answer.share) if law is None else (law.sigma, law.share)
     frame = answer.bias.frame

@@ -70,7 +70,8 @@ def with_evidence(fit: ExactFit, evidence: Evidence) -> ExactFit:
 class Comparison:
     """The model comparison of some rows: its sign, the rows as it saw them, its answer and the wider one.
 
-    arrays, data : the rows that it saw, those of a spike set apart. widened : None where validated rows decide.
+    arrays, data : the rows that it saw, those of a spike set apart. widened : None where validated rows
+    decide.
     """
 
     sign: float
@@ -92,7 +93,8 @@ def compare_models(
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
+    # prepares.
     most = 1 if outcome.ranged else MAX_J
     bias = fit_exact(data, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
@@ -109,8 +111,8 @@ def finish(
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
-    whole : all rows, those on a spike too. n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
-    units of its cost here.
+    whole : all rows, those on a spike too. n, cost : where the rows are a sample, those of the whole table,
+    and what a parameter costs there in units of its cost here.
     """
     data, bias, widened = comparison.data, comparison.bias, comparison.widened
     arrays, outcome = comparison.arrays, comparison.outcome

@@ -1,7 +1,8 @@
 """How the exact method reads an outcome that is not a plain number: ranges for rounded values, spikes set apart.
 
-A rounded value, a rating or a value at a cap stands for a range, and gets the probability of that range. A spike such
-as zero that the bias does not move is set apart: the other rows tell the size, and the rows on it stay as they are.
+A rounded value, a rating or a value at a cap stands for a range, and gets the probability of that range. A
+spike such as zero that the bias does not move is set apart: the other rows tell the size, and the rows on
+it stay as they are.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ FINE = 0.05
 class Outcome:
     """The type of an outcome, and what follows for the fit.
 
-    kind : in the outcome's own units. ranged : values stand for ranges. spike : rows at this value are set apart; NaN
-    where there is none.
+    kind : in the outcome's own units. ranged : values stand for ranges. spike : rows at this value are set
+    apart; NaN where there is none.
     """
 
     kind: OutcomeType = OutcomeType()

@@ -90,8 +90,8 @@ def errors(
 ) -> Errors:
     """Sandwich of the parameters, and by the delta method of a function of them.
 
-    Differences of the analytic gradient give the curvature, differences of the rows' log likelihood the scores: the
-    same evaluations serve both.
+    Differences of the analytic gradient give the curvature, differences of the rows' log likelihood the
+    scores: the same evaluations serve both.
     """
     n, k = len(likelihood.problem.y), len(theta)
     hessian, scores, slope = np.empty((k, k)), np.empty((n, k)), np.empty(k)
@@ -111,5 +111,6 @@ def errors(
         np.add.at(by, cluster, weighted)
     total = likelihood.problem.n
     covariance = inverse @ (by.T @ by) @ inverse * (total / max(total - k, 1.0))
-    # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little beside it.
+    # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
+    # beside it.
     return Errors(size(theta), float(np.sqrt(max(slope @ covariance @ slope, 0.0))), covariance, scores)

@@ -36,9 +36,9 @@ REFINED = 3
 class Setup:
     """The rows of a comparison, standardised, the bias upward.
 
-    y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first column 1;
-    E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the plain comparison, or None; low, high
-    (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None.
+    y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first
+    column 1; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the plain comparison,
+    or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None.
     """
 
     y: Array
@@ -56,9 +56,9 @@ class Setup:
 class Wide:
     """The two best models, what each row says under the bias, and the other end where the gate is ambiguous.
 
-    index (p,), index_mean, index_sd : m = (X index - mean) / sd. bias_bic, null_bic : with the price of cluster
-    intercepts. other : the bias with a gate by the true outcome, where the best has one by content. intercepts (n,),
-    tau : of clusters, under the bias.
+    index (p,), index_mean, index_sd : m = (X index - mean) / sd. bias_bic, null_bic : with the price of
+    cluster intercepts. other : the bias with a gate by the true outcome, where the best has one by content.
+    intercepts (n,), tau : of clusters, under the bias.
     """
 
     bias: Fitted

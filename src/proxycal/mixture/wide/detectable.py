@@ -1,7 +1,7 @@
 """The size of a bias that these rows would show in most cases: said beside "no bias found".
 
-A bias of a usual kind is put into the rows as the best null describes them, and the two sides are compared at the
-maximum of each, from where they must be: a few fits instead of the hundreds of a simulation.
+A bias of a usual kind is put into the rows as the best null describes them, and the two sides are compared
+at the maximum of each, from where they must be: a few fits instead of the hundreds of a simulation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ STEPS = 60
 def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
     """The smallest size, in sds around content, found in about nine tables of ten like this one; inf if none is.
 
-    null : the best model without a bias, of components alone. problem : the rows as models with a bias see them.
+    null : the best model without a bias, of components alone. problem : the rows as models with a bias see
+    them.
     """
     rng = np.random.default_rng(seed)
     q = problem.E.shape[1]

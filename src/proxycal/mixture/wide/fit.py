@@ -188,11 +188,11 @@ def _gate_names(law: Law, q: int) -> list[str]:
     return names
 
 
-# Ways to begin one more component: place and width of the new one and width of the old, in sds of the old one,
-# and log weight.
+# Ways to begin one more component: place and width of the new one and width of the old, in sds of the old
+# one, and log weight.
 SPLITS = ((1.2, 1.2, 0.8, -1.0), (-1.2, 1.2, 0.8, -1.0), (0.0, 2.2, 0.8, -1.5), (1.5, 1.0, 0.7, -0.3))
-# A second size begins among those called unbiased, at these parts of the one size. It takes more steps than others
-# to show its worth.
+# A second size begins among those called unbiased, at these parts of the one size. It takes more steps than
+# others to show its worth.
 SIZES, SIZE_STEPS = (0.25, 0.9), 40
 
 
@@ -228,8 +228,8 @@ def _split_components(theta: Array, law: Law, problem: Problem) -> list[Array]:
 def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], rounds: int) -> list[Fitted]:
     """Add the extension that lowers BIC most until none does: every model on the way, the last one the best.
 
-    Extensions are tried with a few steps each; the best is finished. One that is far from paying for itself is
-    not tried again.
+    Extensions are tried with a few steps each; the best is finished. One that is far from paying for itself
+    is not tried again.
     """
     best, seen, dead = first, [first], set[str]()
     for _ in range(rounds):
@@ -253,8 +253,8 @@ def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], ro
     return [*seen, best]
 
 
-# BIC, after the trial steps, behind the model it extends: above the first an extension is not tried again, below
-# the second it is finished, since the last steps may make it pay; and what it must gain to be taken.
+# BIC, after the trial steps, behind the model it extends: above the first an extension is not tried again,
+# below the second it is finished, since the last steps may make it pay; and what it must gain to be taken.
 FAR_FROM_PAYING, NEARLY_PAYS, LEAST_GAIN = 25.0, 6.0, 0.5
 
 

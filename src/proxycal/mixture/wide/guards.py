@@ -33,11 +33,11 @@ TAIL = 0.002
 @dataclass(frozen=True, slots=True)
 class Guards:
     """gate_r2 : share of who is biased that the gate decides before the outcome is seen. against : share of the
-    biased whose size is negative. proxies_p : p of "proxies say nothing of who is biased beyond E and content".
-    spread : sd of the sizes in residual sds, 0 where they do not vary so. autocorrelation : of the residual along the
-    rows. block_z : Vuong's z of the bias against the null over blocks of rows. humps : the best null has two places
-    far apart. direct : the best null bends the mean by E. tail_p : p of "no more rows than the best null expects lie
-    far above it".
+    biased whose size is negative. proxies_p : p of "proxies say nothing of who is biased beyond E and
+    content". spread : sd of the sizes in residual sds, 0 where they do not vary so. autocorrelation : of
+    the residual along the rows. block_z : Vuong's z of the bias against the null over blocks of rows. humps
+    : the best null has two places far apart. direct : the best null bends the mean by E. tail_p : p of "no
+    more rows than the best null expects lie far above it".
     """
 
     gate_r2: float
@@ -63,8 +63,8 @@ def guard(
 ) -> Guards:
     """The guards of the plain answer, or of the wider law where there is none; rows in the order of the table.
 
-    sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows of a
-    cluster share by the plain answer, standardised.
+    sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows
+    of a cluster share by the plain answer, standardised.
     """
     weights = rows.weights
     against = spread = 0.0

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Ends of the bins that stand for a gamma law, as shares: of sizes, and of skewed noise, whose steep edge shows in the
-# rows where its scale is large. The last are short, since they are the widest.
+# Ends of the bins that stand for a gamma law, as shares: of sizes, and of skewed noise, whose steep edge
+# shows in the rows where its scale is large. The last are short, since they are the widest.
 SIZE_BINS = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
 NOISE_BINS = (0.0, 0.06, 0.14, 0.24, 0.36, 0.48, 0.6, 0.72, 0.82, 0.9, 0.96, 0.99, 1.0)
 
@@ -35,13 +35,14 @@ NOISE_BINS = (0.0, 0.06, 0.14, 0.24, 0.36, 0.48, 0.6, 0.72, 0.82, 0.9, 0.96, 0.9
 class Law:
     """One wider model.
 
-    states : sizes of the bias (0: no bias). components : of the content. gate : what decides who is biased, of "E",
-    "Q" (products of E), "m" and "y" (the true outcome): "E", "E Q", "E m", "E Q m", "E y" or "m". spread : sizes vary normally around each state's. cv : sizes follow a gamma law with
-    this coefficient of variation; 0 for none. by_content : sizes are linear in m. scale : what the sd follows,
-    any of "E", "m". scale_by_component : each component with its own slopes of the sd. weights_by_content,
-    own_slopes : of the components, in m. skew : normal plus gamma noise with this signed coefficient of
-    variation, whose scale follows E; 0 for none. columns : further columns of the mean that cost as much as a
-    gate, since a gate made them.
+    states : sizes of the bias (0: no bias). components : of the content. gate : what decides who is biased,
+    of "E", "Q" (products of E), "m" and "y" (the true outcome): "E", "E Q", "E m", "E Q m", "E y" or "m".
+    spread : sizes vary normally around each state's. cv : sizes follow a gamma law with this coefficient of
+    variation; 0 for none. by_content : sizes are linear in m. scale : what the sd follows, any of "E", "m".
+    scale_by_component : each component with its own slopes of the sd. weights_by_content, own_slopes : of
+    the components, in m. skew : normal plus gamma noise with this signed coefficient of variation, whose
+    scale follows E; 0 for none. columns : further columns of the mean that cost as much as a gate, since a
+    gate made them.
     """
 
     states: int = 0
@@ -131,8 +132,9 @@ def gamma_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
 class Layout:
     """Where each block of parameters stands: a slice per name, empty where the law has no such block.
 
-    b slopes (p); log_sigma (J); d, c, v, k (J-1 each): place, weight, its slope, own slope of the components;
-    tau slopes of the log sd; alpha, log_omega (states); gamma gate (states x gate columns); delta, gate_y (1).
+    b slopes (p); log_sigma (J); d, c, v, k (J-1 each): place, weight, its slope, own slope of the
+    components; tau slopes of the log sd; alpha, log_omega (states); gamma gate (states x gate columns);
+    delta, gate_y (1).
     """
 
     b: slice

@@ -1,6 +1,7 @@
 """Log likelihood and gradient of a wider model, row by row in closed form.
 
-One pass forms all cells (state of the report, component of the content) of all rows; the gradient reuses them.
+One pass forms all cells (state of the report, component of the content) of all rows; the gradient reuses
+them.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Problem:
 
     y (n,) outcome, standardised, the bias upward; X (n,p) content features, orthonormal, first column 1; E
     (n,q) environment, orthonormal, no intercept; m (n,) standardised content index; weights (n,); low, high
-    (n,): where the outcome lies if it is known as an interval, or None; floor: smallest sd of a component; noise (n,)
-    or 0: variance beyond that of the components, for answers only: gradients take it as none.
+    (n,): where the outcome lies if it is known as an interval, or None; floor: smallest sd of a component;
+    noise (n,) or 0: variance beyond that of the components, for answers only: gradients take it as none.
     """
 
     y: Array
@@ -76,9 +77,9 @@ class Problem:
 class Cells:
     """All cells of all rows under given parameters.
 
-    mean, variance (T,J,n or 1), own (J,n or 1): variance of the content alone; log_prior (T,J,n); shift (T-1,n
-    or 1): the bias of each state; log_gate (T,n) or None; log_weight (J, n or 1); scale (J or 1, n or 1): s_i;
-    place (J,): d.
+    mean, variance (T,J,n or 1), own (J,n or 1): variance of the content alone; log_prior (T,J,n); shift
+    (T-1,n or 1): the bias of each state; log_gate (T,n) or None; log_weight (J, n or 1); scale (J or 1, n
+    or 1): s_i; place (J,): d.
     """
 
     mean: Array

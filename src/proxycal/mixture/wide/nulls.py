@@ -95,7 +95,8 @@ def skewed(problem: Problem, columns: int = 0) -> list[Fitted]:
 def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) -> list[Fitted]:
     """What the best bias suggests to the other side: its gate as a curve of E in the mean, at the price of a gate.
 
-    best : the best null so far. problem : of the nulls. expected : (n,) bias to expect of a row given E alone.
+    best : the best null so far. problem : of the nulls. expected : (n,) bias to expect of a row given E
+    alone.
     """
     if float(np.std(expected)) < 1e-9:
         return []

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 # Rows of the wider comparison: its models are not sums over rows, so that each step needs them in memory.
 WIDE_ROWS = 4_000
-# BIC by which a wider model of one size and a gate by E alone must lead the plain one to take its place: it is the
-# same model up to its shape of the noise, whose plain version is fitted to all rows.
+# BIC by which a wider model of one size and a gate by E alone must lead the plain one to take its place: it
+# is the same model up to its shape of the noise, whose plain version is fitted to all rows.
 SAME_ANSWER = 2.0
 
 
@@ -44,8 +44,8 @@ SAME_ANSWER = 2.0
 class WideLaw:
     """A wider model of the rows of a frame, ready to answer for any rows; standardised like them.
 
-    theta (k,), covariance (k,k) : its parameters. index (p,), index_mean, index_sd : the content index m of features
-    X. tau : sd of what a cluster shares.
+    theta (k,), covariance (k,k) : its parameters. index (p,), index_mean, index_sd : the content index m of
+    features X. tau : sd of what a cluster shares.
     """
 
     law: Law
@@ -99,11 +99,11 @@ class WideLaw:
 class Widened:
     """The outcome of the wider comparison, in the outcome's units.
 
-    law : the wider law that won, or None where the plain answer stands. gain : BIC of the best model without a bias
-    less that of the best with one. labels : of the two. size, se : of the mean bias, and lowest, highest : sizes of
-    the models that explain the table about as well; NaN where the plain answer stands. share, sigma : of the law.
-    rows : compared. detectable : size of a bias, in residual sds, that nine of ten such tables would show; NaN where a
-    bias leads.
+    law : the wider law that won, or None where the plain answer stands. gain : BIC of the best model
+    without a bias less that of the best with one. labels : of the two. size, se : of the mean bias, and
+    lowest, highest : sizes of the models that explain the table about as well; NaN where the plain answer
+    stands. share, sigma : of the law. rows : compared. detectable : size of a bias, in residual sds, that
+    nine of ten such tables would show; NaN where a bias leads.
     """
 
     law: WideLaw | None
@@ -131,8 +131,8 @@ def widen(
 ) -> Widened:
     """Compare widely; data : all rows in the order of the table, the bias upward. intervals : low, high of the outcome.
 
-    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals; always : the
-    wider law answers, whatever its rivals.
+    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever
+    its rivals; always : the wider law answers, whatever its rivals.
     """
     frame = plain.bias.frame
     part = spaced(len(data.y), WIDE_ROWS)
