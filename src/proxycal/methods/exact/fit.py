@@ -123,7 +123,7 @@ def finish(
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        exact_estimate(bias, level) if law is None or widened is None else wide_estimate(widened, level),
+        spanned(exact_estimate(bias, level), widened) if law is None else wide_estimate(widened, level),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -190,13 +190,16 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
 
 
 def wide_estimate(widened: Widened, level: float) -> Estimate:
-    """The mean bias among the biased by the wider law.
+    """The mean bias among the biased by the wider law."""
+    return spanned(_normal("exact", widened.size, widened.se, level, "mean over the biased"), widened)
 
-    Where other laws explain the table about as well, the interval spans their sizes too.
-    """
-    own = _normal("exact", widened.size, widened.se, level, "mean over the biased; sizes vary")
+
+def spanned(own: Estimate, widened: Widened | None) -> Estimate:
+    """The estimate with an interval that spans the sizes of all laws that explain the table about as well."""
+    if widened is None or not widened.gain > 0.0 or not math.isfinite(own.low):
+        return own
     below, above = widened.size - widened.lowest, widened.highest - widened.size
-    return replace(own, low=max(own.low - below, 0.0), high=own.high + above)
+    return replace(own, low=min(own.low, max(own.low - below, 0.0)), high=own.high + above)
 
 
 def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:

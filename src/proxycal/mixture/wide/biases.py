@@ -33,6 +33,9 @@ ROUNDS = 5
 MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
 # Coefficients of variation between which the profile of a law of sizes is taken.
+# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads by this
+# much in AIC: their sizes are inside the interval.
+ALIKE, AIC_LEAD = 4.0, 1.0
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
 
@@ -134,13 +137,30 @@ def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
     return fit(problem, law, best.theta)
 
 
-def other_spreads(bias: Fitted) -> list[Fitted]:
-    """The same bias with other laws of its sizes, where they vary: the profile of how much they do."""
+def other_sizes(bias: Fitted) -> list[Fitted]:
+    """The same bias with other laws of its sizes: how far its mean depends on which of them is taken."""
     law = bias.law
-    if not (law.spread or law.cv) or law.states > 1:
+    if law.states > 1:
         return []
-    others = [replace(law, spread=False, cv=cv) for cv in PROFILE] + [replace(law, spread=True, cv=0.0)]
+    simple = replace(law, spread=False, cv=0.0)
+    if law.gate == "E y":
+        others = [replace(law, by_content=True)]
+    elif law.spread or law.cv:
+        others = [replace(simple, cv=cv) for cv in PROFILE] + [replace(simple, spread=True)]
+    else:
+        others = [replace(law, spread=True), replace(law, by_content=True), replace(law, states=2)]
+        others += [replace(law, cv=cv) for cv in GAMMA]
     return [extend(bias, other, PROFILE_STEPS) for other in others if other != law]
+
+
+def explains_alike(one: Fitted, best: Fitted) -> bool:
+    """Whether a model explains the table about as well as the best: by BIC nearly, or by AIC better.
+
+    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one that is
+    too coarse, and AIC is what undersmooths it.
+    """
+    aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
+    return one.bic < best.bic + ALIKE or (one.size > best.size and aic > AIC_LEAD)
 
 
 def gate_by_truth(bias: Fitted) -> Fitted | None:

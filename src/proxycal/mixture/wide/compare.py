@@ -12,7 +12,7 @@ import numpy as np
 
 from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers
-from proxycal.mixture.wide.biases import first_bias, gate_by_truth, other_spreads, search_biases
+from proxycal.mixture.wide.biases import explains_alike, first_bias, gate_by_truth, other_sizes, search_biases
 from proxycal.mixture.wide.clusters import Refined, refine
 from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 # Components of the outcome are at least this wide, in its sds; of a rounded outcome also this part of a step.
 FLOOR, FLOOR_OF_STEP = 0.05, 0.2
-# Models this close in BIC to the best explain the table about as well: their sizes are inside the interval.
-ALIKE = 4.0
 # Nulls that go on to their own intercepts of clusters.
 REFINED = 3
 
@@ -93,7 +91,7 @@ def compare_widely(setup: Setup) -> Wide:
     best_null = min(nulls, key=lambda one: one.bic)
     mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
     biases = search_biases(replace(first, problem=problem), best_null)
-    biases += other_spreads(min(biases, key=lambda one: one.bic))
+    biases += other_sizes(min(biases, key=lambda one: one.bic))
     bias = min(biases, key=lambda one: one.bic)
     found = answers(bias.likelihood, bias.theta)
     expected = found.prior * float(
@@ -103,7 +101,7 @@ def compare_widely(setup: Setup) -> Wide:
     bare = ungated(bias)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
     other = gate_by_truth(bias)
-    alike = [one for one in biases if one is not bias and one.bic < bias.bic + ALIKE]
+    alike = [one for one in biases if one is not bias and explains_alike(one, bias)]
     alike += [] if other is None else [other]
     if setup.cluster is None:
         null = min(nulls, key=lambda one: one.bic)

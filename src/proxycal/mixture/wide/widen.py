@@ -99,7 +99,7 @@ class WideLaw:
 class Widened:
     """The outcome of the wider comparison, in the outcome's units.
 
-    law : the wider law that won, or None where the plain answer stands. gain : BIC of the best model
+    law : the wider law that won, or None where the plain answer stands, whose mean size is the same. gain : BIC of the best model
     without a bias less that of the best with one. labels : of the two. size, se : of the mean bias, and
     lowest, highest : sizes of the models that explain the table about as well; NaN where the plain answer
     stands. share, sigma : of the law. rows : compared. detectable : size of a bias, in residual sds, that
@@ -188,10 +188,8 @@ def widen(
     least = float("nan")
     if gain <= 0.0 and wide.mixture is not None:
         least = detectable(wide.mixture, wide.bias.problem)
-    if stands or sure is None:
-        nothing = float("nan")
-        return Widened(None, gain, labels, *(nothing,) * 7, len(part), guards, least)
-    return replace(_won(wide, sure, gain, labels, frame.scale, len(part), guards), detectable=least)
+    answer = _answer(wide, sure, gain, labels, frame.scale, len(part), guards)
+    return replace(answer, law=None if stands else answer.law, detectable=least)
 
 
 def _differs(law: Law) -> bool:
@@ -209,21 +207,29 @@ def _bic(spec: Spec, rows: Rows, floor: float, refit: bool) -> float:
     return valued(spec.shape, params, [rows], n).bic
 
 
-def _won(
-    wide: Wide, sure: Errors, gain: float, labels: tuple[str, str], scale: float, n: int, guards: Guards
+def _answer(
+    wide: Wide,
+    sure: Errors | None,
+    gain: float,
+    labels: tuple[str, str],
+    scale: float,
+    n: int,
+    guards: Guards,
 ) -> Widened:
-    """The wider law as the answer."""
+    """The wider law as the answer; sure : how sure it is of its parameters, or None where nobody asks."""
     bias, found = wide.bias, wide.answers
-    weights = bias.problem.weights
-    sizes = [sure.size, *(mean_size(one.likelihood, one.theta) for one in wide.alike)]
+    weights, at = bias.problem.weights, bias.likelihood
+    size = mean_size(at, bias.theta)
+    se, covariance = (float("nan"), np.zeros((0, 0))) if sure is None else (sure.se, sure.covariance)
+    sizes = [size, *(mean_size(one.likelihood, one.theta) for one in wide.alike)]
     sigma = float(np.sqrt(np.average(_content_variance(bias), weights=weights)))
-    law = WideLaw(bias.law, bias.theta, sure.covariance, wide.index, wide.index_mean, wide.index_sd, wide.tau)
+    law = WideLaw(bias.law, bias.theta, covariance, wide.index, wide.index_mean, wide.index_sd, wide.tau)
     return Widened(
         law=law,
         gain=gain,
         labels=labels,
-        size=sure.size * scale,
-        se=sure.se * scale,
+        size=size * scale,
+        se=se * scale,
         lowest=min(sizes) * scale,
         highest=max(sizes) * scale,
         share=float(np.average(found.p_biased, weights=weights)),
