@@ -339,7 +339,8 @@ def _disagree(evidence: Evidence) -> bool:
     """
     if evidence.effect != "constant" or evidence.law:
         return False
-    voices = [evidence.match]
+    # Beside a spike the content of matched rows is of two kinds, which matching does not know.
+    voices = [] if "one spike" in evidence.shape else [evidence.match]
     if evidence.first_stage_f >= THRESHOLDS.weak_f and evidence.two_valued_p > THRESHOLDS.moments_heard_p:
         voices.append(evidence.moments)
     far = [

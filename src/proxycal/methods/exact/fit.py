@@ -54,7 +54,7 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
         return by_row
     by_cluster = finish(compare_models(means, settings, always_wide=True), means, settings)
     if by_cluster.verdict == "bias found":
-        evidence = replace(by_cluster.evidence, whole_clusters=True, n=arrays.n)
+        evidence = replace(by_cluster.evidence, whole_clusters=True)
         return with_evidence(replace(by_cluster, means=means_of(arrays)), evidence)
     if by_cluster.verdict == "not identified":
         return with_evidence(by_row, replace(by_row.evidence, clusters_unclear=True))
