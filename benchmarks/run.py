@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from benchmarks import accuracy, coverage, gradual, null, sampled, scale, speed, violations, workers
+from benchmarks import accuracy, coverage, gradual, losses, null, sampled, scale, speed, violations, workers
 from benchmarks.bench import Bench, run, so_far
 from benchmarks.pages import markdown, write
 from proxycal.errors import SettingsError, StoreError
@@ -20,6 +20,7 @@ BENCHES = {
     "accuracy": accuracy.bench,
     "coverage": coverage.bench,
     "gradual": gradual.bench,
+    "losses": losses.bench,
     "null": null.bench,
     "sampled": sampled.bench,
     "violations": violations.bench,

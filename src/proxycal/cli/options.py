@@ -41,6 +41,8 @@ Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for t
 _HELP = {
     "method": "Estimator: {choices}.",
     "direction": "Direction of the bias: {choices}.",
+    "scale": "Whether the bias is added to the outcome or a factor of it: {choices}.",
+    "log_proxies": "Proxies that are sizes, of which the logarithm is taken.",
     "effect": "How the size of the bias may vary: {choices}.",
     "level": "Level of the intervals, such as 0.95.",
     "interval": "How standard errors are computed: {choices}.",
@@ -66,6 +68,8 @@ def _role_option(role: dataclasses.Field[Any]) -> inspect.Parameter:
 
 def _setting_option(field: dataclasses.Field[Any]) -> inspect.Parameter:
     kind = field.metadata.get("kind", str)
+    if kind is tuple:
+        return _option(field.name, list[str], help=_HELP[field.name], metavar="A,B")
     return _option(field.name, kind, help=_HELP[field.name].format(choices=_choices(field.metadata)))
 
 

@@ -67,6 +67,8 @@ class Given:
         if out is not None:
             values["out"] = out
         place = values.pop("out", None)
+        if isinstance(values.get("log_proxies"), (str, list)):
+            values["log_proxies"] = column_names(values["log_proxies"])
         roles = _roles(values)
         python = {short: name for name, short in OPTION_NAMES.items()}
         settings = Settings.from_dict({python.get(name, name): value for name, value in values.items()})
@@ -111,7 +113,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(
             f"'{path}' is not valid TOML: {error}; write lines such as level = 0.95"
         ) from error
-    for role in LIST_ROLES:
+    for role in (*LIST_ROLES, "log_proxies"):
         if isinstance(values.get(role), list):
             values[role] = tuple(str(name) for name in values[role])
     return values

@@ -269,7 +269,13 @@ def conclude(fitted: MethodFit, sums: TotalSums, statistic: Statistic, level: fl
     calibrated, variance = finish(fitted, named)
     unit = np.where(named.weight > 0.0, named.weight, np.nan) if statistic == "mean" else 1.0
     reach = float(ndtri(0.5 + level / 2.0)) * np.sqrt(np.maximum(variance, 0.0))
-    reach = reach if is_known(fitted) else np.full_like(reach, np.nan)
+    low, high = calibrated - reach, calibrated + reach
+    if getattr(fitted, "factor", False):
+        # A sum of sizes is positive, and its error a factor like the bias: the interval is one of its logarithm.
+        part = np.divide(reach, calibrated, out=np.zeros_like(reach), where=calibrated > 0.0)
+        low, high = calibrated * np.exp(-part), calibrated * np.exp(part)
+    if not is_known(fitted):
+        low = high = np.full_like(calibrated, np.nan)
     change = np.full_like(calibrated, np.nan)
     np.divide(calibrated - named.reported, np.abs(named.reported), out=change, where=named.reported != 0.0)
     return Totals(
@@ -277,8 +283,8 @@ def conclude(fitted: MethodFit, sums: TotalSums, statistic: Statistic, level: fl
         rows=named.rows,
         reported=named.reported / unit,
         calibrated=calibrated / unit,
-        low=(calibrated - reach) / unit,
-        high=(calibrated + reach) / unit,
+        low=low / unit,
+        high=high / unit,
         change_pct=100.0 * change,
     )
 

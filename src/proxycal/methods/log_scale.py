@@ -107,6 +107,11 @@ class LogFit:
     spread: float
 
     @property
+    def factor(self) -> bool:
+        """Errors of totals are factors, too."""
+        return True
+
+    @property
     def estimate(self) -> Estimate:
         """The main estimate, a logarithm."""
         return self.inner.estimate

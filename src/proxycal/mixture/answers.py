@@ -12,7 +12,7 @@ from proxycal.mixture.laws import content_mean, posterior
 
 if TYPE_CHECKING:
     from proxycal.mixture.designs import Data, Spec
-    from proxycal.mixture.laws import Rows
+    from proxycal.mixture.laws import Params, Rows
 
 # A curve is smooth long before this many rows are averaged, at this many places.
 CURVE_ROWS, CURVE_POINTS = 2_000, 400
@@ -40,9 +40,7 @@ def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]
     if cluster_sd > 0.0:
-        variance = np.exp(2.0 * spec.params.log_sigma) + (cluster_sd / spec.frame.scale) ** 2
-        wider = replace(spec.params, log_sigma=0.5 * np.log(variance))
-        p_biased = posterior(wider, rows, spec.shape).p_biased[0]
+        p_biased = posterior(widened(spec, cluster_sd), rows, spec.shape).p_biased[0]
     return RowAnswers(
         rows=rows,
         p_biased=p_biased,
@@ -50,6 +48,14 @@ def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
         content=_content(spec, rows),
         size=rows.D @ spec.params.a[0] * spec.frame.scale,
     )
+
+
+def widened(spec: Spec, cluster_sd: float) -> Params:
+    """The parameters for rows of unknown clusters, whose intercepts are noise to them."""
+    if not cluster_sd > 0.0:
+        return spec.params
+    variance = np.exp(2.0 * spec.params.log_sigma) + (cluster_sd / spec.frame.scale) ** 2
+    return replace(spec.params, log_sigma=0.5 * np.log(variance))
 
 
 def _content(spec: Spec, rows: Rows) -> np.ndarray:

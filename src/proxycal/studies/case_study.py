@@ -8,7 +8,7 @@ Calibrated losses come from the hazard's own fit; a hazard without the verdict "
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from proxycal.datasets.losses import HAZARDS, KEYS
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, ProxycalWarning
 from proxycal.model import ProxyCalibrator
-from proxycal.studies.case_study_dollars import Total, calibrated_loss, total, total_variance
 
 if TYPE_CHECKING:
     from proxycal.datasets.disasters import Study
@@ -35,7 +34,8 @@ class HazardFit:
     """One fit of the study, without its model.
 
     rows : frame of p_biased, tau, calibrated, low, high by row of the hazard, in dollars but for tau
-    variance : of the calibrated total. note : why there is no fit, empty where there is one
+    total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no bias
+    was found. note : why there is no fit, empty where there is one
     """
 
     name: str
@@ -49,7 +49,7 @@ class HazardFit:
     estimates: dict[str, float]
     findings: tuple[str, ...]
     rows: pd.DataFrame
-    variance: float
+    total: dict[str, float]
     note: str = ""
 
 
@@ -57,7 +57,8 @@ class HazardFit:
 class CaseStudy:
     """The results of the study.
 
-    counties : a row per county, hazard and year. fits : a row per fit. totals : dollars by hazard and in all
+    counties : a row per county, hazard and year. fits : a row per fit. totals : dollars by hazard and in all,
+    as `ProxyCalibrator.totals` gives them
     bars : mean |tau| by hazard with its interval. check : estimates beside the truth, or None
     """
 
@@ -68,24 +69,28 @@ class CaseStudy:
     check: pd.DataFrame | None
 
 
-def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> CaseStudy:
-    """Fit every hazard and all of them together, and tabulate the results.
+def analyse(
+    study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True
+) -> CaseStudy:
+    """Fit every hazard and, if `pooled`, all of them together, and tabulate the results.
 
     truth : fips, hazard, year, true_loss, a, shift, where the losses are simulated.
     """
     table, roles = study.dataset.table, study.dataset.roles
+    # In dollars: the model takes the logarithm, and answers in dollars.
+    roles = replace(roles, outcome="loss")
     own = replace(roles, environment=[name for name in roles.environment if name != "hazard"])
     hazards = [hazard for hazard in HAZARDS if (table["hazard"] == hazard).any()]
     asked = [(h, table[table["hazard"] == h].reset_index(drop=True), own) for h in hazards]
     # The longest first, so that no process waits for it at the end.
     asked.insert(0, (POOLED, table, roles))
-    done = dict(map_as_done(_fit, asked, jobs=jobs))
-    pooled, *fits = [done[position] for position in range(len(asked))]
+    done = dict(map_as_done(_fit, asked[not pooled :], jobs=jobs))
+    fits = [done[position] for position in range(len(done))]
+    together = fits.pop(0) if pooled else _unfitted(POOLED, table, "not asked for")
     counties = _counties([part for _, part, _ in asked[1:]], fits)
-    totals = _totals(counties, fits)
-    sums = pd.DataFrame([{"hazard": name, **asdict(dollars)} for name, dollars in totals.items()])
-    check = None if truth is None else _check(counties, [pooled, *fits], totals, truth)
-    return CaseStudy(counties, _fits_frame([pooled, *fits]), sums, _bars(counties, fits), check)
+    totals = _totals(fits)
+    check = None if truth is None else _check(counties, [together, *fits], totals, truth)
+    return CaseStudy(counties, _fits_frame([together, *fits]), totals, _bars(counties, fits), check)
 
 
 def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
@@ -97,30 +102,26 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
         with warnings.catch_warnings():
             # What a warning would say stands in the verdict and the findings.
             warnings.simplefilter("ignore", ProxycalWarning)
-            model = ProxyCalibrator(roles, direction="under", level=LEVEL).fit(table)
+            model = ProxyCalibrator(roles, direction="under", scale="log", level=LEVEL).fit(table)
             answer = model.calibrate(table)
             tau = _tau(model, table)
+            total = model.totals(table).iloc[0].to_dict()
     except ProxycalError as error:
         return _unfitted(name, table, str(error))
-    loss, p = table["loss"].to_numpy(dtype=float), answer["p_biased"].to_numpy()
-    rows = pd.DataFrame({"p_biased": p, "tau": tau, "calibrated": loss, "low": loss, "high": loss})
-    variance = 0.0
-    if model.verdict_ == "bias found":
-        rows["calibrated"] = calibrated_loss(loss, p, model.alpha_)
-        # The mean of a skewed mixture can lie beyond its own quantiles.
-        rows["low"] = np.minimum(np.exp(answer["y_cal_low"].to_numpy()), rows["calibrated"])
-        rows["high"] = np.maximum(np.exp(answer["y_cal_high"].to_numpy()), rows["calibrated"])
-        variance = total_variance(loss, p, model.alpha_, model.alpha_se_)
+    named = {"y_cal": "calibrated", "y_cal_low": "low", "y_cal_high": "high"}
+    rows = answer.rename(columns=named)[["p_biased", *named.values()]].assign(tau=tau)
     return HazardFit(
         name, len(table), model.verdict_, model.alpha_, model.alpha_se_, *model.alpha_interval_,
         model.share_biased_, {str(k): float(v) for k, v in model.summary()["alpha"].items()},
-        tuple(finding.reading for finding in model.findings_ if not finding.ok), rows, variance,
+        tuple(finding.reading for finding in model.findings_ if not finding.ok), rows, total,
     )  # fmt: skip
 
 
 def _tau(model: ProxyCalibrator, table: pd.DataFrame) -> np.ndarray:
+    """Local effects of the log loss: exp(tau) is a report over those of unbiased rows with the same damage."""
     try:
-        return np.asarray(model.effects(table)["tau"], dtype=float)
+        tau = np.asarray(model.effects(table)["tau"], dtype=float)
+        return -np.log1p(-tau / table["loss"].to_numpy(dtype=float))
     except ProxycalError:
         # No row, or every row, looks biased: there is nothing to match.
         return np.full(len(table), np.nan)
@@ -131,7 +132,8 @@ def _unfitted(name: str, table: pd.DataFrame, why: str) -> HazardFit:
     nothing = np.full(len(table), np.nan)
     rows = pd.DataFrame({"p_biased": nothing, "tau": nothing, "calibrated": loss, "low": loss, "high": loss})
     nan = float("nan")
-    return HazardFit(name, len(table), "not identified", nan, nan, nan, nan, nan, {}, (), rows, 0.0, why)
+    total = {"reported": loss.sum(), "calibrated": loss.sum(), "low": nan, "high": nan, "change_pct": 0.0}
+    return HazardFit(name, len(table), "not identified", nan, nan, nan, nan, nan, {}, (), rows, total, why)
 
 
 def _counties(parts: list[pd.DataFrame], fits: list[HazardFit]) -> pd.DataFrame:
@@ -168,15 +170,28 @@ def _fits_frame(fits: list[HazardFit]) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _totals(counties: pd.DataFrame, fits: list[HazardFit]) -> dict[str, Total]:
-    """Dollars of all hazards and by hazard, reported and calibrated with intervals."""
-    variance = {fit.name: fit.variance for fit in fits} | {POOLED: sum(fit.variance for fit in fits)}
-    totals = {}
-    for name in variance:
-        part = counties if name == POOLED else counties[counties["hazard"] == name]
-        sums = (float(part["reported"].sum()), float(part["calibrated"].sum()))
-        totals[name] = total(*sums, variance[name], LEVEL)
-    return totals
+def _totals(fits: list[HazardFit]) -> pd.DataFrame:
+    """Dollars by hazard, reported and calibrated with intervals, and of all of them.
+
+    The fits share no parameter, so that their variances add up. With a hazard that has no finding nobody knows
+    how far the sum is off, and it has no interval.
+    """
+    names = ["reported", "calibrated", "low", "high", "change_pct"]
+    rows = pd.DataFrame([fit.total for fit in fits])[names]
+    # An interval of the logarithm: half its width, in dollars.
+    half = rows["calibrated"] * np.log(rows["high"] / rows["low"]) / 2.0
+    reported, calibrated = float(rows["reported"].sum()), float(rows["calibrated"].sum())
+    part = float(np.sqrt((half**2).sum())) / calibrated if calibrated else 0.0
+    known = bool(half.notna().all())
+    overall = {
+        "reported": reported,
+        "calibrated": calibrated,
+        "low": calibrated * np.exp(-part) if known else np.nan,
+        "high": calibrated * np.exp(part) if known else np.nan,
+        "change_pct": 100.0 * (calibrated / reported - 1.0) if reported else np.nan,
+    }
+    rows.insert(0, "hazard", [fit.name for fit in fits])
+    return pd.concat([rows, pd.DataFrame([{"hazard": POOLED, **overall}])], ignore_index=True)
 
 
 def _bars(counties: pd.DataFrame, fits: list[HazardFit]) -> pd.DataFrame:
@@ -193,15 +208,16 @@ def _bars(counties: pd.DataFrame, fits: list[HazardFit]) -> pd.DataFrame:
 
 
 def _check(
-    counties: pd.DataFrame, fits: list[HazardFit], totals: dict[str, Total], truth: pd.DataFrame
+    counties: pd.DataFrame, fits: list[HazardFit], totals: pd.DataFrame, truth: pd.DataFrame
 ) -> pd.DataFrame:
     """Truth beside estimate: size, rank correlation of |tau| with the true shift, and dollars."""
     both = counties.merge(truth, on=list(KEYS), how="left", validate="one_to_one")
+    sums = totals.set_index("hazard").to_dict("index")
     rows = []
     for fit in fits:
         here = both if fit.name == POOLED else both[both["hazard"] == fit.name]
         size = float(here.loc[here["a"] == 1, "shift"].mean())
-        true, dollars = float(here["true_loss"].sum()), totals[fit.name]
+        true, dollars = float(here["true_loss"].sum()), sums[fit.name]
         rows.append(
             {
                 "fit": fit.name,
@@ -211,9 +227,9 @@ def _check(
                 "rank_correlation": float(here["tau_abs"].corr(here["shift"], method="spearman")),
                 "who_right": float(((here["p_biased"] > 0.5) == (here["a"] == 1)).mean()),
                 "true_total": true,
-                "reported_error": dollars.reported / true - 1.0,
-                "calibrated_error": dollars.calibrated / true - 1.0,
-                "truth_in_interval": dollars.low <= true <= dollars.high,
+                "reported_error": dollars["reported"] / true - 1.0,
+                "calibrated_error": dollars["calibrated"] / true - 1.0,
+                "truth_in_interval": dollars["low"] <= true <= dollars["high"],
             }
         )
     return pd.DataFrame(rows)

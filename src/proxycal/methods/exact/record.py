@@ -20,7 +20,7 @@ from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
-from proxycal.mixture.answers import answer_rows
+from proxycal.mixture.answers import answer_rows, widened
 from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
 from proxycal.mixture.information import biased_slope, layout_of
@@ -80,7 +80,7 @@ class ExactFit:
         """Who is biased and by how much, and how both move with the parameters that all rows share."""
         answers = self._answers(arrays)[1]
         params, scale = self.spec.params, self.spec.frame.scale
-        slope = biased_slope(params, answers.rows, self.spec.shape)
+        slope = biased_slope(widened(self.spec, self.cluster_sd), answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
         # As in `predict`: a level without a bias of the stated direction is left alone.
