@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxycal.cli import (
+    audit,
     bench,
     calibrate,
     check,
@@ -46,6 +47,7 @@ for _command in (
     check.check,
     fit.fit,
     calibrate.calibrate,
+    audit.audit,
     totals.totals,
     report.report,
     questions.refute,

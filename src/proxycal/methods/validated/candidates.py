@@ -1,6 +1,6 @@
 """The candidates: ways to predict the truth from a report, each learned from the rows whose truth is shown.
 
-    report, offset, linear, ridge        simple: one of them is the base that is left only on evidence
+    report, offset, linear, ridge        simple: the best of them is the base to return to
     exact, gradual                       what the other methods say without any truth, and gradual's level from it
     two errors, graded errors, three errors, validated errors      mixtures of reporting errors
     trees, ridge on answers              corrections of the first mixture, on all answers above as features

@@ -15,6 +15,7 @@ from proxycal.errors import TableError
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.gaps import read_gaps
+from proxycal.methods.validated.conformal import spread_power
 from proxycal.methods.validated.learn import learn
 from proxycal.methods.validated.record import Reader, ValidatedFit, key_of
 from proxycal.methods.validated.rows import heap_unit
@@ -98,6 +99,7 @@ def conclude(arrays: Arrays, exact: MethodFit, settings: Settings, n: int) -> Va
         floor=learned.floor,
         reading=reading,
         gaps=Gaps(truth, seen, sign * (outcome_of(shown) - learned.stack.chosen)),
+        spread_power=spread_power(learned.stack.chosen - truth, learned.sd + learned.floor, w),
         design=design_of(truth, learned.stack.chosen, shown.weights, probabilities(shown, share), share),
     )
     verdict = judge(reading, exact, shown)

@@ -69,6 +69,7 @@ class ValidatedFit:
     sign : +1 for over-, -1 for under-reporting; level : of all intervals. weights : (k,) of the candidates.
     full, folds, cuts, quantile, floor : as in `Learned`. reading : what the validated errors look like.
     gaps : those errors. design : how totals are corrected by the validated rows.
+    spread_power : to which power of the model's spread the errors of validated rows rise.
     """
 
     sign: float
@@ -87,6 +88,7 @@ class ValidatedFit:
     reading: GapReading
     gaps: Gaps
     design: Design
+    spread_power: float
 
     @property
     def estimate(self) -> Estimate:
@@ -136,6 +138,12 @@ class ValidatedFit:
             part = answer(self.folds[k], self.weights, self.floor, rows.take(at), given[at])
             value[at], scale[at] = part.value, part.scale
         return value, scale
+
+    def audit_spread(self, arrays: Arrays) -> Array:
+        """Spread (n,) that the error of each answer is expected to have, by that of validated rows."""
+        rows = self.reader.rows(arrays)
+        own = answer(self.full, self.weights, self.floor, rows, self.reader.given(arrays))
+        return np.asarray(own.scale**self.spread_power)
 
     def row_truth(self, arrays: Arrays) -> RowTruth:
         """Answers out of fold, and what validated rows say of their error, to be added up."""
@@ -204,6 +212,7 @@ class ValidatedFit:
             floor=number(values["floor"]),
             reading=GapReading.from_dict(values["reading"]),
             gaps=Gaps(**unpack(tensors, "gaps")),
+            spread_power=number(values["spread_power"]),
             design=Design(**{name: number(value) for name, value in values["design"].items()}),
         )
 
@@ -219,6 +228,7 @@ _VALUES = (
     "floor",
     "reading",
     "design",
+    "spread_power",
 )
 
 

@@ -1,4 +1,4 @@
-"""Which candidates to follow: weights from answers out of fold, and a simple base that is left on evidence."""
+"""Which candidates to follow: weights from answers out of fold, with a simple base to return to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 # Pull of the weights towards the best single candidate, and how hard their sum is held at one.
 PULL, SUM_TO_ONE = 0.02, 30.0
-# The stack replaces the base where its paired gain out of fold is this many standard errors.
-LEAVE_BASE = 1.0
+# The base is returned to where the paired gain of the stack, out of fold, is below this many standard errors.
+# The simple candidates are parts of the stack, so it needs no proof that it is better: asking for a gain of one
+# standard error instead was measured, and left errors 1 to 3% larger in eight of the nine cells of NHANES (5, 10
+# and 20% of the rows, ten draws) and in most worlds with 30 to 100 validated rows, smaller in none.
+WORSE_THAN_BASE = -2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def combine(values: Array, truth: Array, fold: NDArray[np.int64], simple: Sequen
     gain = loss[:, base] - (stacked - truth) ** 2
     mean = float(np.average(gain, weights=w))
     se = float(np.sqrt(np.sum(w**2 * (gain - mean) ** 2))) / float(w.sum())
-    left = mean > LEAVE_BASE * se
+    left = mean > WORSE_THAN_BASE * se or mean >= 0.0
     weights = stack_weights(values, truth, w) if left else np.eye(values.shape[1])[base]
     chosen = stacked if left else values[:, base]
     own = float(np.average((chosen - truth) ** 2, weights=w)) ** 0.5

@@ -127,7 +127,7 @@ def chosen(stack: Stack, names: tuple[str, ...]) -> Finding:
         parts = ", ".join(f"{WORDS[names[j]]} ({stack.weights[j]:.0%})" for j in order)
         how = f"combines {parts}"
     else:
-        how = f"is {WORDS[base]}: nothing else was better beyond chance"
+        how = f"is {WORDS[base]}: what the other candidates add made it worse"
     return Finding(
         "What does the calibrated value rest on?",
         f"root mean squared error {stack.own:.4g} out of fold, report {report:.4g}",

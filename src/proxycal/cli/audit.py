@@ -1,0 +1,79 @@
+"""`proxycal audit`: which rows to validate next, and the filled-in sheet back into the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxycal.cli import console
+from proxycal.cli.options import Json, Quiet, Run, Seed, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from proxycal.model import ProxyCalibrator
+
+
+def audit(
+    run: Run,
+    table: Table,
+    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")],
+    n: Annotated[int, typer.Option(help="Number of rows to validate.")] = 50,
+    filled: Annotated[
+        Path | None,
+        typer.Option(help="The sheet that the auditor filled in: its truths go into the table.", metavar="FILE"),
+    ] = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    json_output: Json = False,
+) -> None:
+    """Choose rows to validate, or take the filled-in sheet back.
+
+    The sheet has the row of the table, the report, the probability with which the row was chosen and an empty
+    column for the truth. With --filled the table is written with what the auditor found.
+    """
+    from proxycal.files import write_table
+    from proxycal.model import load
+
+    model = load(run)
+    frame = console.read(table, model.result_.roles)
+    if filled is not None:
+        _take_back(model, frame, filled, out, quiet, json_output)
+        return
+    model.random_state = seed
+    plan = model.plan_audit(frame, n)
+    write_table(plan, out)
+    reading = plan.attrs["reading"]
+    if json_output:
+        facts = {"rows": len(plan), "out": str(out), "reading": reading, "ratio": plan.attrs["ratio"]}
+        console.print_json(facts | {"random": plan.attrs["random"]})
+    elif not quiet:
+        from proxycal.table.audit_sheet import truth_name
+
+        name = truth_name(model.result_.roles)
+        console.say(reading, f"{len(plan)} rows: {out}; the auditor fills in the column '{name}'")
+        console.say_next("proxycal", "audit", run, table, "--filled", out, "--out", "audited.csv")
+
+
+def _take_back(
+    model: ProxyCalibrator, frame: pd.DataFrame, filled: Path, out: Path, quiet: bool, json_output: bool
+) -> None:
+    from dataclasses import replace
+
+    from proxycal.files import read_table, write_table
+    from proxycal.table.audit_sheet import PROBABILITY, take_back, truth_name
+
+    fit = model.result_
+    roles = fit.roles
+    audited = take_back(frame, roles, read_table(filled, text=roles.text))
+    write_table(audited, out)
+    name = truth_name(roles)
+    known = int(audited[name].notna().sum())
+    if json_output:
+        console.print_json({"rows": len(audited), "validated": known, "out": str(out)})
+    elif not quiet:
+        console.say(f"{known} of {len(audited)} rows are validated: {out}")
+        now = replace(roles, truth=name, inclusion=PROBABILITY)
+        console.say_next(console.fit_command(out, now, fit.settings.direction))

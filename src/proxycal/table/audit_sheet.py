@@ -1,0 +1,127 @@
+"""The sheet for an auditor: rows to validate with an empty column for the truth, and the way back.
+
+    table + plan --> sheet.csv --filled in by the auditor--> table with truth and inclusion probability
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from proxycal.errors import TableError
+from proxycal.table.columns import read_column
+from proxycal.table.frames import to_pandas
+from proxycal.table.wording import counted, listed, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.table.roles import Roles
+
+ROW, STRATUM, PROBABILITY, TRUTH = "row", "stratum", "inclusion_probability", "truth"
+# The first row of data in a file is its second line.
+FIRST_ROW = 2
+
+
+def sheet(
+    frame: Any, roles: Roles, rows: NDArray[np.intp], stratum: NDArray[np.int64], probability: NDArray[np.float64]
+) -> pd.DataFrame:
+    """The rows to validate, by position, under the index of the table.
+
+    row (line of a file that has a header), id where there is one, the report, stratum (1 is the surest),
+    inclusion_probability, and the truth to be filled in.
+    """
+    table = to_pandas(frame)
+    chosen = table.iloc[rows]
+    columns: dict[str, Any] = {ROW: rows + FIRST_ROW}
+    for name in (roles.id, roles.outcome):
+        if name is not None:
+            columns[name] = chosen[name].to_numpy()
+    columns |= {STRATUM: stratum + 1, PROBABILITY: probability, truth_name(roles): np.nan}
+    return pd.DataFrame(columns, index=chosen.index)
+
+
+def truth_name(roles: Roles) -> str:
+    """The column of the truth: that of the role, or "truth"."""
+    return roles.truth or TRUTH
+
+
+def take_back(frame: Any, roles: Roles, filled: pd.DataFrame) -> pd.DataFrame:
+    """The table with what the auditor found, and the probability with which each validated row was chosen.
+
+    Rows that were validated before stand for themselves (probability 1). Where some rows of a stratum were not
+    filled in, the others stand for them.
+    """
+    table = to_pandas(frame).copy()
+    truth = truth_name(roles)
+    _require_columns(filled, (ROW, roles.outcome, STRATUM, PROBABILITY, truth))
+    rows = _positions(filled, table, roles)
+    found = read_column(filled[truth], truth)
+    if found.numbers is None:
+        if found.missing.all():
+            raise TableError(f"column {shown(truth)} of the audit is empty: fill in the true values first")
+        raise TableError(
+            f"column {shown(truth)} of the audit holds text ({listed(found.levels)}): write numbers, and leave "
+            "rows that could not be validated empty"
+        )
+    done = ~found.missing
+    if not done.any():
+        raise TableError(f"column {shown(truth)} of the audit is empty: fill in the true values first")
+    probability = filled[PROBABILITY].to_numpy(dtype=float)
+    stratum = filled[STRATUM].to_numpy()
+    for h in np.unique(stratum):
+        inside = stratum == h
+        probability[inside] *= done[inside].mean()
+    values = _numbers(table, truth)
+    included = np.where(np.isfinite(values), 1.0, np.nan)
+    values[rows[done]] = found.numbers[done]
+    included[rows[done]] = probability[done]
+    table[truth], table[PROBABILITY] = values, included
+    return table
+
+
+def _require_columns(filled: pd.DataFrame, names: tuple[str, ...]) -> None:
+    absent = [name for name in names if name not in filled.columns]
+    if absent:
+        raise TableError(
+            f"the audit has no column {shown(absent[0])}: use the file that was written for the auditor, with its "
+            "columns as they were"
+        )
+
+
+def _positions(filled: pd.DataFrame, table: pd.DataFrame, roles: Roles) -> NDArray[np.intp]:
+    """Where the rows of the sheet stand in the table; each must have the report that it had."""
+    row = read_column(filled[ROW], ROW)
+    lines = np.full(len(filled), np.nan) if row.numbers is None else row.numbers
+    bad = ~(np.isfinite(lines) & (lines == np.round(lines)) & (lines >= FIRST_ROW))
+    bad |= ~(lines < len(table) + FIRST_ROW)
+    if bad.any():
+        raise TableError(
+            f"{counted(int(bad.sum()), 'row')} of the audit are not in the table (column {shown(ROW)}): give the "
+            "table that the audit was planned for"
+        )
+    rows = (lines - FIRST_ROW).astype(np.intp)
+    if len(np.unique(rows)) < len(rows):
+        raise TableError(f"the audit names a row twice (column {shown(ROW)}): keep one of them")
+    name = roles.outcome
+    own, other = (read_column(source[name], name).numbers for source in (table.iloc[rows], filled))
+    if own is None or other is None or not np.allclose(own, other, rtol=1e-6, equal_nan=True):
+        raise TableError(
+            f"the reports ({shown(name)}) of the audit are not those of the table: give the table that the audit was "
+            "planned for, with its rows in the same order"
+        )
+    return rows
+
+
+def _numbers(table: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """The truths that the table has already, (N,), NaN elsewhere."""
+    if name not in table.columns:
+        return np.full(len(table), np.nan)
+    column = read_column(table[name], name)
+    if column.numbers is not None:
+        return column.numbers.copy()
+    if column.missing.all():
+        return np.full(len(table), np.nan)
+    raise TableError(f"column {shown(name)} of the table holds {column.kind}: it must hold true values")
