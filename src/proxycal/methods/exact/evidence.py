@@ -107,8 +107,12 @@ def collect(
     p_biased: np.ndarray,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
+    checked: Data | None = None,
 ) -> Evidence:
-    """The evidence of one fit; estimates are exact, moments, match, ..."""
+    """The evidence of one fit; estimates are exact, moments, match, ...
+
+    checked : rows in which to look for what may hide a bias, where data are a sample.
+    """
     exact = estimates[0]
     frame = answer.bias.frame
     L = len(answer.shift)
@@ -116,7 +120,7 @@ def collect(
     # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
     leads = answer.gain > 0.0
     y_cal = data.y - p_biased * (rows.D @ answer.shift) if leads else data.y
-    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, data)
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, checked or data)
     return Evidence(
         gain=answer.gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),

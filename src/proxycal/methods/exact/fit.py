@@ -59,12 +59,17 @@ def compare_models(arrays: Arrays, settings: Settings, total: float | None = Non
 
 
 def finish(
-    comparison: Comparison, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+    comparison: Comparison,
+    arrays: Arrays,
+    settings: Settings,
+    n: int | None = None,
+    cost: float = 1.0,
+    checked: Data | None = None,
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
     n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
-    units of its cost here.
+    units of its cost here. checked : rows in which to look for what may hide a bias, if not these.
     """
     data, bias = comparison.data, comparison.bias
     answers = answer_rows(bias.bias, data, bias.cluster_sd)
@@ -77,7 +82,7 @@ def finish(
         match,
         *_level_estimates(bias, arrays, level),
     )
-    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments)
+    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments, checked)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
     return ExactFit(

@@ -8,6 +8,9 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from proxycal.methods.exact.evidence import CHECKED_ROWS
 from proxycal.methods.exact.fit import compare_models, data_of, finish
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxycal.methods.exact.fit import ExactFit
-    from proxycal.mixture.designs import Frame
+    from proxycal.mixture.designs import Data, Frame
     from proxycal.mixture.laws import Rows
     from proxycal.mixture.sums import S
     from proxycal.scale.fit import EncodedPieces
@@ -34,7 +37,41 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     full = fit_full_data(comparison.bias, chunks, table.weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(table.weight) / math.log(seen)
-    return finish(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
+    checked = None if full.gain > 0.0 else spaced_rows(table, comparison.sign, CHECKED_ROWS)
+    return finish(replace(comparison, bias=full), sample, settings, table.n, cost, checked)
+
+
+def spaced_rows(table: EncodedPieces, sign: float, most: int) -> Data:
+    """All rows, or about `most` of them, evenly spaced, as they would be taken from a table in memory."""
+    parts = table.add_up(partial(_every, sign, max(1, table.n // most))).parts
+    first = parts[0]
+
+    def together(values: Callable[[Data], np.ndarray]) -> np.ndarray:
+        return np.concatenate([values(part) for part in parts])
+
+    return replace(
+        first,
+        y=together(lambda part: part.y),
+        P=together(lambda part: part.P),
+        E=together(lambda part: part.E),
+        weights=together(lambda part: part.weights),
+        levels={name: together(lambda part, of=name: part.levels[of]) for name in first.levels or {}},
+        truth=None if first.truth is None else together(lambda part: part.truth),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Rows of some pieces; to add is to put them one after the other."""
+
+    parts: tuple[Data, ...]
+
+    def __add__(self, other: _Parts) -> _Parts:
+        return _Parts(self.parts + other.parts)
+
+
+def _every(sign: float, step: int, arrays: Arrays) -> _Parts:
+    return _Parts((data_of(arrays, sign).take(np.arange(0, arrays.n, step)),))
 
 
 @dataclass(frozen=True, slots=True)
