@@ -134,8 +134,12 @@ def collect(
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
     widened: Widened | None,
+    checked: Data | None = None,
 ) -> Evidence:
-    """The evidence of one fit; estimates are exact, moments, match, ..."""
+    """The evidence of one fit; estimates are exact, moments, match, ...
+
+    checked : rows in which to look for what may hide a bias, where data are a sample.
+    """
     exact, rows, p_biased = estimates[0], answers.rows, answers.p_biased
     law = widened if widened is not None and widened.law is not None else None
     gain = answer.gain if widened is None else widened.gain
@@ -150,7 +154,7 @@ def collect(
     # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
     leads = gain > 0.0
     y_cal = data.y - p_biased * answers.size if leads else data.y
-    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, data)
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, checked or data)
     return Evidence(
         gain=gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),

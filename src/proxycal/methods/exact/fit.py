@@ -82,37 +82,51 @@ class Comparison:
     widened: Widened | None = None
 
 
-def compare_models(
-    arrays: Arrays, settings: Settings, total: float | None = None, always_wide: bool = False
-) -> Comparison:
-    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one.
+def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False) -> Comparison:
+    """Compare the models, plainly and widely; always_wide : the wider law answers, though it be no better."""
+    comparison = compare_plainly(arrays, settings)
+    if comparison.data.truth is not None:
+        return comparison
+    return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
 
-    always_wide : the wider law answers, though it be no better than the plain one.
-    """
+
+def compare_plainly(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
+    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one."""
     _check_effect(settings.effect, arrays)
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
-    # prepares.
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
     most = 1 if outcome.ranged else MAX_J
     bias = fit_exact(data, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
-    if data.truth is not None:
-        return Comparison(settings.sign, arrays, data, bias, outcome)
-    ranges = outcome.ranges(outcome_of(arrays), settings.sign)
-    widened = widen(bias, data, ranges, total, one_size=settings.effect != "constant", always=always_wide)
-    return Comparison(settings.sign, arrays, data, bias, outcome, widened)
+    return Comparison(settings.sign, arrays, data, bias, outcome)
+
+
+def widen_plain(
+    comparison: Comparison, settings: Settings, total: float | None = None, always_wide: bool = False
+) -> Widened:
+    """The wider comparison of the rows of a plain one."""
+    # The mirror is exact: the reports are the turned outcome turned back.
+    ranges = comparison.outcome.ranges(comparison.sign * comparison.data.y, comparison.sign)
+    one_size = settings.effect != "constant"
+    return widen(comparison.bias, comparison.data, ranges, total, one_size, always_wide)
 
 
 def finish(
-    comparison: Comparison, whole: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+    comparison: Comparison,
+    whole: Arrays,
+    settings: Settings,
+    n: int | None = None,
+    cost: float = 1.0,
+    checked: Data | None = None,
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
     whole : all rows, those on a spike too. n, cost : where the rows are a sample, those of the whole table,
-    and what a parameter costs there in units of its cost here.
+    and what a parameter costs there in units of its cost here. checked : rows in which to look for what may
+    hide a bias, if not these.
     """
     data, bias, widened = comparison.data, comparison.bias, comparison.widened
     arrays, outcome = comparison.arrays, comparison.outcome
@@ -128,7 +142,7 @@ def finish(
         match,
         *_level_estimates(bias, arrays, level),
     )
-    evidence = collect(bias, data, answers, estimates, moments, widened)
+    evidence = collect(bias, data, answers, estimates, moments, widened, checked)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
     evidence = replace(evidence, kind=outcome.kind.kind, **told_by_environment(whole, outcome))

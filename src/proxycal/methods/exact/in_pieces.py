@@ -8,18 +8,22 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from proxycal.methods.exact.fit import compare_models, data_of, finish
+import numpy as np
+
+from proxycal.methods.exact.evidence import CHECKED_ROWS
+from proxycal.methods.exact.fit import compare_plainly, data_of, finish, widen_plain
 from proxycal.methods.exact.outcome import off_spike
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
 from proxycal.mixture.sums import Elsewhere
+from proxycal.mixture.wide.widen import WIDE_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxycal.methods.exact.fit import ExactFit
     from proxycal.methods.exact.outcome import Outcome
-    from proxycal.mixture.designs import Frame
+    from proxycal.mixture.designs import Data, Frame
     from proxycal.mixture.laws import Rows
     from proxycal.mixture.sums import S
     from proxycal.scale.fit import EncodedPieces
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
     sample = table.sample
-    comparison = compare_models(sample, settings, table.weight)
+    comparison = compare_plainly(sample, settings, table.weight)
     seen = float(comparison.data.weights.sum())
     # Rows on a spike are set apart, as many of all as of the sample.
     weight = table.weight * seen / float(sample.weights.sum())
@@ -38,7 +42,46 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     full = fit_full_data(comparison.bias, chunks, weight, comparison.data)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(weight) / math.log(seen)
-    return finish(replace(comparison, bias=full), sample, settings, n=table.n, cost=cost)
+    rows = partial(spaced_rows, table, comparison.sign, comparison.outcome)
+    widened = None
+    if comparison.data.truth is None:
+        widened = widen_plain(replace(comparison, bias=full, data=rows(WIDE_ROWS)), settings, weight)
+    checked = None if full.gain > 0.0 else rows(CHECKED_ROWS)
+    return finish(replace(comparison, bias=full, widened=widened), sample, settings, table.n, cost, checked)
+
+
+def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) -> Data:
+    """All rows, or about `most` of them, evenly spaced, as they would be taken from a table in memory."""
+    parts = table.add_up(partial(_every, sign, outcome, max(1, table.n // most))).parts
+    first = parts[0]
+
+    def together(values: Callable[[Data], np.ndarray]) -> np.ndarray:
+        return np.concatenate([values(part) for part in parts])
+
+    return replace(
+        first,
+        y=together(lambda part: part.y),
+        P=together(lambda part: part.P),
+        E=together(lambda part: part.E),
+        weights=together(lambda part: part.weights),
+        levels={name: together(lambda part, of=name: part.levels[of]) for name in first.levels or {}},
+        truth=None if first.truth is None else together(lambda part: part.truth),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Rows of some pieces; to add is to put them one after the other."""
+
+    parts: tuple[Data, ...]
+
+    def __add__(self, other: _Parts) -> _Parts:
+        return _Parts(self.parts + other.parts)
+
+
+def _every(sign: float, outcome: Outcome, step: int, arrays: Arrays) -> _Parts:
+    arrays = off_spike(arrays, outcome)
+    return _Parts((data_of(arrays, sign).take(np.arange(0, arrays.n, step)),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.mixture.designs import spaced
 from proxycal.mixture.wide.fit import TRIAL_STEPS, Fitted, extend, fit, greedy, grown, start_from_guess
 from proxycal.mixture.wide.law import Law, layout, pairs
 from proxycal.mixture.wide.nulls import more_components, scale_by
@@ -30,6 +31,7 @@ MOST_COMPONENTS = 3
 # A bias that leads by less than this is also tried on top of the null's own shape.
 SECOND_TRACK = 40.0
 ROUNDS = 5
+JUDGE_ROWS = 1_000
 MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
 # Coefficients of variation between which the profile of a law of sizes is taken.
@@ -55,9 +57,13 @@ def guesses(problem: Problem) -> list[Array]:
 def first_bias(problem: Problem, known: Array | None) -> Fitted:
     """One size, one component, from several guesses of who is biased and one that is known to be good."""
     every = guesses(problem) if known is None else [known, *guesses(problem)]
-    tried = [fit(problem, ONE_SIZE, start_from_guess(problem, ONE_SIZE, tau), TRIAL_STEPS) for tau in every]
+    # A guess is judged on part of the rows; the best two go on to all of them.
+    part = spaced(len(problem.y), JUDGE_ROWS)
+    few = problem.take(part)
+    tried = [fit(few, ONE_SIZE, start_from_guess(few, ONE_SIZE, tau[part]), TRIAL_STEPS) for tau in every]
     tried.sort(key=lambda one: one.bic)
-    return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:2]), key=lambda one: one.bic)
+    distinct = [one for one in tried[1:] if one.bic > tried[0].bic + 0.1][:1]
+    return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:1] + distinct), key=lambda one: one.bic)
 
 
 def extensions(exact_outcome: bool, q: int) -> Extensions:

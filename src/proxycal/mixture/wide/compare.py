@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Components of the outcome are at least this wide, in its sds; of a rounded outcome also this part of a step.
 FLOOR, FLOOR_OF_STEP = 0.05, 0.2
+# A bias this far (in BIC) behind will not be claimed, whatever the law of its sizes.
+FAR_BEHIND = 10.0
 # Nulls that go on to their own intercepts of clusters.
 REFINED = 3
 
@@ -91,8 +93,10 @@ def compare_widely(setup: Setup) -> Wide:
     best_null = min(nulls, key=lambda one: one.bic)
     mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
     biases = search_biases(replace(first, problem=problem), best_null)
-    biases += other_sizes(min(biases, key=lambda one: one.bic))
     bias = min(biases, key=lambda one: one.bic)
+    if bias.bic < best_null.bic + FAR_BEHIND:
+        biases += other_sizes(bias)
+        bias = min(biases, key=lambda one: one.bic)
     found = answers(bias.likelihood, bias.theta)
     expected = found.prior * float(
         np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.mixture.designs import spaced
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import extend, fit, grown, plain_start
 from proxycal.mixture.wide.law import Law, layout
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
 # The bias that is put in: sd of the log odds by environment, and their mean, for 3 rows of 10 or so.
 GATE_SD, GATE_MEAN = 1.3, -1.0
 # Sizes in residual sds between which the answer is sought, and how often the range is halved.
-LEAST, MOST, HALVES = 0.5, 6.0, 4
+LEAST, MOST, HALVES = 0.5, 6.0, 3
 # Standard errors by which the expected lead must exceed the threshold to be passed in nine tables of ten.
 NINE_OF_TEN = 1.2816
-STEPS = 60
+STEPS = 40
+# Rows that are enough for it.
+ROWS = 1_500
 
 
 def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
@@ -43,6 +46,10 @@ def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
     q = problem.E.shape[1]
     if q == 0:
         return float("inf")
+    # A part of a large table shows what all of it would: leads grow with the rows.
+    part = spaced(len(problem.y), ROWS)
+    times = problem.n / float(problem.weights[part].sum())
+    problem, null = problem.take(part), replace(null, problem=null.problem.take(part))
     direction = rng.normal(size=q)
     score = problem.E @ direction
     logit = GATE_MEAN + GATE_SD * (score - score.mean()) / max(float(score.std()), 1e-12)
@@ -52,7 +59,7 @@ def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
 
     def found(size: float) -> bool:
         moved = replace(problem, y=problem.y + size * sd * biased, low=None, high=None)
-        return _leads(null, moved, size * sd, gate)
+        return _leads(null, moved, size * sd, gate, times)
 
     low, high = LEAST, MOST
     if not found(high):
@@ -71,10 +78,11 @@ def _sd(null: Fitted) -> float:
     return float(np.sqrt(np.average(within, weights=null.problem.weights)))
 
 
-def _leads(null: Fitted, moved: Problem, size: float, gate: Array) -> bool:
+def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float) -> bool:
     """Whether the bias that was put into the rows would lead in nine tables of ten.
 
-    The side with a bias starts at the truth, the other at the null and at shapes that mimic two groups.
+    The side with a bias starts at the truth, the other at the null and at shapes that mimic two groups. times : the
+    rows of the table, in those of the problem.
     """
     shape = null.law
     law = replace(shape, states=1, gate="E")
@@ -93,5 +101,7 @@ def _leads(null: Fitted, moved: Problem, size: float, gate: Array) -> bool:
         rivals.append(fit(moved, shape, grown(null, shape, moved), STEPS))
     best = min(rivals, key=lambda one: one.bic)
     lead = with_bias.likelihood.seen(with_bias.theta).loglik - best.likelihood.seen(best.theta).loglik
-    error = 2.0 * float(np.sqrt(np.sum((moved.weights * (lead - lead.mean())) ** 2)))
-    return best.bic - with_bias.bic - NINE_OF_TEN * error > THRESHOLDS.narrow_gain
+    price = (with_bias.size - best.size) * float(np.log(moved.n * times))
+    gain = 2.0 * times * (with_bias.loglik - best.loglik) - price
+    error = 2.0 * float(np.sqrt(times * np.sum((moved.weights * (lead - lead.mean())) ** 2)))
+    return gain - NINE_OF_TEN * error > THRESHOLDS.narrow_gain

@@ -183,7 +183,7 @@ def widen(
         seen.P,
         cluster,
         sure,
-        plain.offset[part] / frame.scale,
+        np.zeros(len(part)) if cluster is None else plain.offset[part] / frame.scale,
     )
     least = float("nan")
     if gain <= 0.0 and wide.mixture is not None:
