@@ -34,9 +34,9 @@ ROUNDS = 5
 JUDGE_ROWS = 1_000
 MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
-# Coefficients of variation between which the profile of a law of sizes is taken.
-# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads by this
-# much in AIC: their sizes are inside the interval.
+# Coefficients of variation between which the profile of a law of sizes is taken. A model this close in BIC
+# to the best explains the table about as well, and so does a larger one that leads by this much in AIC:
+# their sizes are inside the interval.
 ALIKE, AIC_LEAD = 4.0, 1.0
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
@@ -111,7 +111,7 @@ def extensions(exact_outcome: bool, q: int) -> Extensions:
 
 
 def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
-    """Models with a bias, grown from one size while BIC falls; also from the null's shape where it is close."""
+    """Models with a bias, grown from one size while BIC falls, and from the null's shape if it is close."""
     allowed = extensions(first.problem.low is None, first.problem.E.shape[1])
     models = greedy(first, allowed, ROUNDS)
     best = min(one.bic for one in models)
@@ -162,17 +162,17 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
 def explains_alike(one: Fitted, best: Fitted) -> bool:
     """Whether a model explains the table about as well as the best: by BIC nearly, or by AIC better.
 
-    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one that is
-    too coarse, and AIC is what undersmooths it.
+    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one
+    that is too coarse, and AIC is what undersmooths it.
     """
     aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
     return one.bic < best.bic + ALIKE or (one.size > best.size and aic > AIC_LEAD)
 
 
 def gate_by_truth(bias: Fitted) -> Fitted | None:
-    """The same bias if its gate looks at the true outcome, where it was found to look at content: the other end.
+    """The same bias with a gate that looks at the true outcome, where it was found to look at content.
 
-    None where there is no such model.
+    The other end of what the rows allow; None where there is no such model.
     """
     law = bias.law
     if law.gate not in ("E m", "E Q m") or law.states != 1 or bias.problem.low is not None:
