@@ -161,7 +161,7 @@ def _comparison(e: Evidence) -> Finding:
 
 def _size(e: Evidence) -> str:
     if not math.isfinite(e.detectable):
-        return "more than 6 residual standard deviations"
+        return "more than 5 residual standard deviations"
     return f"{e.detectable_size:.3g} ({e.detectable:.1f} residual standard deviations)"
 
 
@@ -169,7 +169,7 @@ def found_at(e: Evidence) -> str:
     """What size of bias would have been found."""
     if math.isnan(e.detectable):
         return ""
-    return f"A bias of {_size(e)} in a third of the rows would have been found in nine tables of ten like this one."
+    return f"A bias of {_size(e)} in half of the rows would have been found in nine tables of ten like this one."
 
 
 def _separation(e: Evidence, doubtful: bool) -> Finding:
