@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEEDS = 20
 # Seeds of the report, which no tuning has seen, and seeds to tune on.
-FIRST_SEED, TUNING_SEED, TUNING_SEEDS = 9_000_000, 1_000, 4
+FIRST_SEED, TUNING_SEED, TUNING_SEEDS = 9_100_000, 1_000, 4
 # A claimed size this far from the truth is wrong; a bias of this many residual sds must not be denied.
 WRONG, LARGE = 0.25, 2.0
 # y_cal may be this much further from the truth than y_obs.
@@ -57,7 +57,8 @@ def bench(quick: bool = False) -> Bench:
     """Every world on fresh seeds, and the published tables of the reproducers."""
     if quick:
         small = [world for world in wider_worlds() if world.n <= 1000][::3]
-        return Bench("worlds", tuple(_cells(small, 1, FIRST_SEED)), page, run_block)
+        # A look at a quick run must not spend the seeds of the report.
+        return Bench("worlds", tuple(_cells(small, 1, TUNING_SEED)), page, run_block)
     published = [
         cell
         for world in wider_worlds("reproducers")

@@ -95,6 +95,7 @@ def test_seeds_of_the_report_and_of_tuning_are_apart():
     assert len(seeds(full)) >= 20
     assert min(seeds(full)) == worlds.FIRST_SEED
     assert not seeds(full) & seeds(tuned)
+    assert not seeds(full) & seeds(worlds.bench(quick=True))
     assert {cell.settings["world"] for cell in full.cells} == {world.name for world in wider_worlds()}
     published = [cell.settings for cell in full.cells if cell.settings["draw"] == "published"]
     assert [cell["world"] for cell in published] == [f"y{k}" for k in range(1, 8)]

@@ -80,6 +80,20 @@ def test_units_and_floating_error_do_not_matter():
     assert outcome_type(np.array([0.1, 0.2, 0.1 + 0.2, 0.3] * 30)).step == pytest.approx(0.1)
 
 
+def test_pounds_in_kilograms_are_a_grid_with_heaps():
+    rng = np.random.default_rng(6)
+    pounds = np.round(rng.normal(180, 35, 3000))
+    pounds = np.where(rng.random(3000) < 0.4, 10 * np.round(pounds / 10), pounds)
+    y = np.round(0.45359237 * pounds, 2)
+    answer = outcome_type(y)
+    assert answer.kind == "heaped"
+    assert answer.step == pytest.approx(0.45359, rel=1e-3)
+    assert answer.heaps == pytest.approx((4.5359,), rel=1e-3)
+    lo, hi = intervals(y, answer)
+    np.testing.assert_allclose((hi - lo)[pounds % 10 == 0], 4.5359, rtol=1e-3)
+    np.testing.assert_allclose((hi - lo)[pounds % 10 != 0], 0.45359, rtol=1e-3)
+
+
 def test_heaps_at_two_levels_and_rows_beside_them():
     rng = np.random.default_rng(3)
     amount = rng.normal(500, 150, 4000)

@@ -186,7 +186,7 @@ def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
             {"detectable": 3.1, "detectable_size": 7.5},
             "only a bias of 7.5 (3.1 residual standard deviations)",
         ),
-        ({"detectable": math.inf}, "more than 6 residual standard deviations"),
+        ({"detectable": math.inf}, "more than 5 residual standard deviations"),
         ({"rounding_p": 0.9e-4}, "who reports round numbers"),
         ({"spike_p": 0.9e-3}, "who is on it"),
         ({"tail_p": 0.049}, "lie far on the biased side"),

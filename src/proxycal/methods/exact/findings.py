@@ -163,7 +163,7 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
 
 def _size(e: Evidence) -> str:
     if not math.isfinite(e.detectable):
-        return "more than 6 residual standard deviations"
+        return "more than 5 residual standard deviations"
     return f"{e.detectable_size:.3g} ({e.detectable:.1f} residual standard deviations)"
 
 
@@ -172,8 +172,7 @@ def found_at(e: Evidence) -> str:
     if math.isnan(e.detectable):
         return ""
     return (
-        f"A bias of {_size(e)} in a third of the rows would have been found in nine tables of ten like this "
-        "one."
+        f"A bias of {_size(e)} in half of the rows would have been found in nine tables of ten like this one."
     )
 
 

@@ -38,6 +38,8 @@ GAMMA = (0.4, 0.7, 1.0)
 # to the best explains the table about as well, and so does a larger one that leads by this much in AIC:
 # their sizes are inside the interval.
 ALIKE, AIC_LEAD = 4.0, 1.0
+# The same where sizes vary: laws of sizes differ in their tails, of which few rows speak.
+ALIKE_VARYING = 8.0
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
 
@@ -166,15 +168,17 @@ def explains_alike(one: Fitted, best: Fitted) -> bool:
     that is too coarse, and AIC is what undersmooths it.
     """
     aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
-    return one.bic < best.bic + ALIKE or (one.size > best.size and aic > AIC_LEAD)
+    near = ALIKE_VARYING if best.law.varies else ALIKE
+    return one.bic < best.bic + near or (one.size > best.size and aic > AIC_LEAD)
 
 
-def gate_by_truth(bias: Fitted) -> Fitted | None:
-    """The same bias with a gate that looks at the true outcome, where it was found to look at content.
+def other_gate(bias: Fitted) -> Fitted | None:
+    """The same bias with a gate by the true outcome where it has one by content, and the reverse.
 
-    The other end of what the rows allow; None where there is no such model.
+    The data leave the size between the two. None where there is no such model.
     """
     law = bias.law
-    if law.gate not in ("E m", "E Q m") or law.states != 1 or bias.problem.low is not None:
+    if law.states != 1 or bias.problem.low is not None or not ("m" in law.gate or "y" in law.gate):
         return None
-    return extend(bias, replace(law, gate="E y", spread=False, cv=0.0))
+    gate = "E m" if "y" in law.gate else "E y"
+    return extend(bias, replace(law, gate=gate, spread=False, cv=0.0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers
-from proxycal.mixture.wide.biases import explains_alike, first_bias, gate_by_truth, other_sizes, search_biases
+from proxycal.mixture.wide.biases import explains_alike, first_bias, other_gate, other_sizes, search_biases
 from proxycal.mixture.wide.clusters import Refined, refine
 from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
@@ -104,7 +104,7 @@ def compare_widely(setup: Setup) -> Wide:
     nulls += nulls_from(bias, best_null, null_problem, expected)
     bare = ungated(bias)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
-    other = gate_by_truth(bias)
+    other = other_gate(bias)
     alike = [one for one in biases if one is not bias and explains_alike(one, bias)]
     alike += [] if other is None else [other]
     if setup.cluster is None:

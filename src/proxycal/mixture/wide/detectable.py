@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# The bias that is put in: sd of the log odds by environment, and their mean, for 3 rows of 10 or so.
-GATE_SD, GATE_MEAN = 1.3, -1.0
+# The bias that is put in, as in `proxycal power`: sd of the log odds by environment, and their mean.
+GATE_SD, GATE_MEAN = 2.0, 0.0
 # Sizes in residual sds between which the answer is sought, and how often the range is halved.
-LEAST, MOST, HALVES = 0.5, 6.0, 3
+LEAST, MOST, HALVES = 0.75, 5.0, 4
 # Standard errors by which the expected lead must exceed the threshold to be passed in nine tables of ten.
 NINE_OF_TEN = 1.2816
 STEPS = 40
