@@ -146,7 +146,8 @@ def finish(
     evidence = collect(bias, data, answers, estimates, moments, widened, checked)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
-    evidence = replace(evidence, kind=outcome.kind.kind, **told_by_environment(whole, outcome))
+    spike_p, rounding_p = told_by_environment(whole, outcome)
+    evidence = replace(evidence, kind=outcome.kind.kind, spike_p=spike_p, rounding_p=rounding_p)
     return ExactFit(
         sign=comparison.sign,
         level=level,
