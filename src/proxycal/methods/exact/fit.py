@@ -138,7 +138,9 @@ def finish(
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        spanned(exact_estimate(bias, level), widened) if law is None else wide_estimate(widened, level),
+        wide_estimate(widened, level)
+        if law is not None and widened is not None
+        else spanned(exact_estimate(bias, level), widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),

@@ -55,8 +55,11 @@ def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) 
     parts = table.add_up(partial(_every, sign, outcome, max(1, table.n // most))).parts
     first = parts[0]
 
-    def together(values: Callable[[Data], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(part) for part in parts])
+    def together(values: Callable[[Data], np.ndarray | None]) -> np.ndarray:
+        return np.concatenate([np.asarray(values(part)) for part in parts])
+
+    def level(name: str) -> np.ndarray:
+        return together(lambda part: (part.levels or {})[name])
 
     return replace(
         first,
@@ -64,7 +67,7 @@ def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) 
         P=together(lambda part: part.P),
         E=together(lambda part: part.E),
         weights=together(lambda part: part.weights),
-        levels={name: together(lambda part, of=name: part.levels[of]) for name in first.levels or {}},
+        levels={name: level(name) for name in first.levels or {}},
         truth=None if first.truth is None else together(lambda part: part.truth),
     )
 
