@@ -133,9 +133,7 @@ def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -
     if fitted.verdict != "bias found" and not fitted.details.by_validation:
         # Data that were right must not be made worse; how far from the truth they are, nobody knows.
         unknown = np.full_like(y, np.nan)
-        predicted = replace(
-            predicted, y_cal=y, y_cal_low=unknown, y_cal_high=unknown, shift=np.zeros_like(y)
-        )
+        predicted = replace(predicted, y_cal=y, y_cal_low=unknown, y_cal_high=unknown, shift=np.zeros_like(y))
     if arrays.truth is None:
         return predicted
     truth = arrays.truth if rows is None else arrays.truth[rows]

@@ -201,7 +201,7 @@ def frames_with_features(data: Data, effect: str) -> dict[str, tuple[Frame, Arra
 
 
 def _products(n_p: int, n_e: int) -> dict[str, list[tuple[int, int]]]:
-    """Products that the content may hold: of the environment, of proxies with it, of all; few columns only."""
+    """Products that the content holds: of the environment, of proxies with it, of all; few columns only."""
     of_e = [(i, j) for i in range(n_p, n_p + n_e) for j in range(i, n_p + n_e)]
     mixed = [(i, j) for i in range(n_p) for j in range(n_p, n_p + n_e)]
     of_p = [(i, j) for i in range(n_p) for j in range(i, n_p)]

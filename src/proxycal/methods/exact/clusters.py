@@ -22,7 +22,7 @@ MIN_CLUSTERS = 50
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What the means of clusters leave out: variance of the outcome within clusters, and rows of a usual cluster."""
+    """What means of clusters leave out: variance of the outcome within them, and rows of a usual cluster."""
 
     variance: float
     rows: float
@@ -56,7 +56,7 @@ def cluster_means(arrays: Arrays) -> tuple[Arrays, np.ndarray]:
 
 
 def means_of(arrays: Arrays) -> Means:
-    """The variance within the clusters of arrays, beyond what proxies and environment say, and their usual size."""
+    """The variance within clusters beyond what proxies and environment say, and a cluster's usual size."""
     means, codes = cluster_means(arrays)
     y = outcome_of(arrays) - outcome_of(means)[codes]
     X = np.hstack([arrays.P - means.P[codes], arrays.E - means.E[codes]])

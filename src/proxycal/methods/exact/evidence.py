@@ -195,7 +195,7 @@ def collect(
 
 
 def residual_sd(null: Spec, data: Data) -> float:
-    """sd of the outcome around the content of the best plain model without a bias."""
+    """The sd of the outcome around the content of the best plain model without a bias."""
     rows = null.frame.rows(replace(data, truth=None))
     content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
     return float(np.sqrt(np.average((rows.y - content) ** 2, weights=data.weights))) * null.frame.scale
@@ -297,42 +297,28 @@ def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
     """Topics of the findings that make the answer untrustworthy, whatever the model comparison says."""
-    out = []
-    if not evidence.converged:
-        out.append("convergence")
-    if evidence.relevance < THRESHOLDS.relevance:
-        out.append("relevance")
-    if evidence.overlap < THRESHOLDS.overlap:
-        out.append("overlap")
-    weak = not evidence.first_stage_f >= THRESHOLDS.weak_f
-    if evidence.separation < THRESHOLDS.separation and weak:
-        out.append("separation")
-    if _disagree(evidence):
-        out.append("agreement")
-    loose = evidence.spread > THRESHOLDS.loose_sizes
-    if evidence.share > (THRESHOLDS.nearly_all_loose if loose else THRESHOLDS.nearly_all):
-        out.append("share")
-    if evidence.share < THRESHOLDS.rare and (
-        evidence.law or evidence.separation < THRESHOLDS.rare_apart or evidence.gain < THRESHOLDS.narrow_gain
-    ):
-        out.append("rare")
-    if evidence.gain <= THRESHOLDS.narrow_gain and evidence.separation < THRESHOLDS.narrow_apart:
-        out.append("narrow")
-    if evidence.exact.se > THRESHOLDS.vague * evidence.exact.alpha:
-        out.append("vague")
-    if evidence.gate_r2 > THRESHOLDS.gate_alone:
-        out.append("gate-alone")
-    if evidence.against > THRESHOLDS.against:
-        out.append("sign")
-    if evidence.proxies_p < THRESHOLDS.gate_proxies_p:
-        out.append("proxies")
-    if depends(evidence) and evidence.block_z < THRESHOLDS.block_z:
-        out.append("dependence")
-    if evidence.rounding_p < THRESHOLDS.rounding_p:
-        out.append("rounding")
-    if evidence.exact.alpha <= 0.0:
-        out.append("direction")
-    return tuple(out)
+    e, limit = evidence, THRESHOLDS
+    weak = not e.first_stage_f >= limit.weak_f
+    most = limit.nearly_all_loose if e.spread > limit.loose_sizes else limit.nearly_all
+    plain_and_apart = not e.law and e.separation >= limit.rare_apart and e.gain >= limit.narrow_gain
+    doubtful = {
+        "convergence": not e.converged,
+        "relevance": e.relevance < limit.relevance,
+        "overlap": e.overlap < limit.overlap,
+        "separation": e.separation < limit.separation and weak,
+        "agreement": _disagree(e),
+        "share": e.share > most,
+        "rare": e.share < limit.rare and not plain_and_apart,
+        "narrow": e.gain <= limit.narrow_gain and e.separation < limit.narrow_apart,
+        "vague": e.exact.se > limit.vague * e.exact.alpha,
+        "gate-alone": e.gate_r2 > limit.gate_alone,
+        "sign": e.against > limit.against,
+        "proxies": e.proxies_p < limit.gate_proxies_p,
+        "dependence": depends(e) and e.block_z < limit.block_z,
+        "rounding": e.rounding_p < limit.rounding_p,
+        "direction": e.exact.alpha <= 0.0,
+    }
+    return tuple(topic for topic, doubt in doubtful.items() if doubt)
 
 
 def _disagree(evidence: Evidence) -> bool:

@@ -96,7 +96,8 @@ def compare_plainly(arrays: Arrays, settings: Settings, total: float | None = No
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
+    # prepares.
     most = 1 if outcome.ranged else MAX_J
     bias = fit_exact(data, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":

@@ -23,7 +23,11 @@ def guard_findings(e: Evidence, doubt: Iterable[str]) -> tuple[Finding, ...]:
     return (
         _gate_alone(e, "gate-alone" in doubt),
         _dependence(e, "dependence" in doubt),
-        *(finding for finding in (_sign(e), _proxies(e), _rare(e), _narrow(e), _vague(e), _rounding(e)) if finding.topic in doubt),
+        *(
+            finding
+            for finding in (_sign(e), _proxies(e), _rare(e), _narrow(e), _vague(e), _rounding(e))
+            if finding.topic in doubt
+        ),
     )
 
 
@@ -33,13 +37,17 @@ def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
         question="Does the outcome itself say who is biased?",
         statistic=decided,
         reading=(
-            f"Hardly: {decided}, so that a bias cannot be told from an effect of the environment on the true outcome."
+            f"Hardly: {decided}, so that a bias cannot be told from an effect of the environment on the true "
+            "outcome."
             if doubtful
             else f"Yes: {decided}, the outcome the rest."
         ),
-        remedy=f"{VALIDATE}, or fit method 'gradual' if the environment acts on the true outcome through content only."
-        if doubtful
-        else NOTHING,
+        remedy=(
+            f"{VALIDATE}, or fit method 'gradual' if the environment acts on the true outcome through "
+            "content only."
+            if doubtful
+            else NOTHING
+        ),
         ok=not doubtful,
         topic="gate-alone",
         value=e.gate_r2,
@@ -57,7 +65,10 @@ def _dependence(e: Evidence, doubtful: bool) -> Finding:
             f"(z = {e.block_z:.1f}): what they share may look like a bias."
         )
     else:
-        reading = f"Neighbouring rows are alike beyond content; the bias leads over blocks of rows too (z = {e.block_z:.1f})."
+        reading = (
+            "Neighbouring rows are alike beyond content; the bias leads over blocks of rows too "
+            f"(z = {e.block_z:.1f})."
+        )
     return Finding(
         question="Do neighbouring rows of the table depend on each other?",
         statistic=seen,
@@ -74,7 +85,10 @@ def _sign(e: Evidence) -> Finding:
     return Finding(
         question="Do sizes keep their sign?",
         statistic=share,
-        reading=f"The best law of sizes crosses zero ({share}): it describes the outcome's shape rather than a bias.",
+        reading=(
+            f"The best law of sizes crosses zero ({share}): it describes the outcome's shape rather than a "
+            "bias."
+        ),
         remedy=f"{VALIDATE}, or fit with the other direction.",
         ok=False,
         topic="sign",
@@ -87,8 +101,8 @@ def _proxies(e: Evidence) -> Finding:
         question="Do the proxies say who is biased?",
         statistic=f"score test of the proxies in who is biased, p = {e.proxies_p:.2g}",
         reading=(
-            "The proxies say who is biased, beyond the environment and the content index: the two groups may be two "
-            "kinds of content."
+            "The proxies say who is biased, beyond the environment and the content index "
+            f"(p = {e.proxies_p:.2g}): the two groups may be two kinds of content."
         ),
         remedy=f"{VALIDATE}, or add proxies that see what sets the two groups apart.",
         ok=False,
@@ -102,7 +116,8 @@ def _rare(e: Evidence) -> Finding:
         question="Are enough rows biased to tell them from a tail?",
         statistic=f"{e.share:.1%} of the rows are biased",
         reading=(
-            f"So few rows are called biased ({e.share:.1%}) that they may as well be the tail of honest reports."
+            f"So few rows are called biased ({e.share:.1%}) that they may as well be the tail of honest "
+            "reports."
         ),
         remedy="Look at these rows by eye, or validate them (role truth); more rows would help.",
         ok=False,
@@ -116,8 +131,8 @@ def _narrow(e: Evidence) -> Finding:
         question="Is the lead of the bias more than luck?",
         statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
         reading=(
-            f"A bias leads by too little ({e.gain:.1f}, at most {THRESHOLDS.narrow_gain:g} is luck) for a size of "
-            f"{e.separation:.1f} residual standard deviations."
+            f"A bias leads by too little (BIC gain {e.gain:.1f}, and up to {THRESHOLDS.narrow_gain:g} may be "
+            f"luck) for a size of {e.separation:.1f} residual standard deviations."
         ),
         remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
         ok=False,
@@ -144,8 +159,8 @@ def _rounding(e: Evidence) -> Finding:
         question="Does the environment say who rounds?",
         statistic=f"test of the environment in who reports round numbers, p = {e.rounding_p:.2g}",
         reading=(
-            "Round numbers are more common in some environments than the proxies explain: reporters who round "
-            "down, or up, have a bias that no shift describes."
+            "Round numbers are more common in some environments than the proxies explain "
+            f"(p = {e.rounding_p:.2g}): reporters who round down, or up, have a bias that no shift describes."
         ),
         remedy=f"{VALIDATE}, or ask for unrounded numbers.",
         ok=False,

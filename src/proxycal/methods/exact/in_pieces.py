@@ -97,9 +97,7 @@ class _Chunks(Elsewhere):
         return self.table.add_up(partial(_sums, self.sign, self.outcome, self.frame, function))
 
 
-def _sums(
-    sign: float, outcome: Outcome, frame: Frame, function: Callable[[Rows], S], arrays: Arrays
-) -> S:
+def _sums(sign: float, outcome: Outcome, frame: Frame, function: Callable[[Rows], S], arrays: Arrays) -> S:
     """The sums of one piece, in blocks that fit the processor's cache."""
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, sign)

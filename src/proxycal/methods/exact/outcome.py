@@ -1,4 +1,4 @@
-"""How the exact method reads an outcome that is not a plain number: ranges for rounded values, spikes set apart.
+"""How the exact method reads an outcome that is no plain number: ranges of rounded values, spikes apart.
 
 A rounded value, a rating or a value at a cap stands for a range, and gets the probability of that range. A
 spike such as zero that the bias does not move is set apart: the other rows tell the size, and the rows on
@@ -8,7 +8,7 @@ it stay as they are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Outcome:
     apart; NaN where there is none.
     """
 
-    kind: OutcomeType = OutcomeType()
+    kind: OutcomeType = field(default_factory=OutcomeType)
     ranged: bool = False
     spike: float = math.nan
 
@@ -42,7 +42,7 @@ class Outcome:
         return np.isclose(y, self.spike, rtol=0.0, atol=1e-9 * max(abs(self.spike), 1.0))
 
     def ranges(self, y: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Low and high (n,) of what reports y (n,) stand for, turned by the sign; None where they are exact."""
+        """Low and high (n,) of what reports y (n,) stand for, turned by the sign; None where exact."""
         if not self.ranged:
             return None
         low, high = intervals(y, self.kind)
@@ -56,7 +56,10 @@ class Outcome:
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it."""
         kind = {name: getattr(self.kind, name) for name in OutcomeType.__slots__}
-        ends = {name: float(kind[name]) if math.isfinite(kind[name]) else None for name in ("low", "high", "spike")}
+        ends = {
+            name: float(kind[name]) if math.isfinite(kind[name]) else None
+            for name in ("low", "high", "spike")
+        }
         spike = None if math.isnan(self.spike) else self.spike
         return {"kind": kind | ends, "ranged": self.ranged, "spike": spike}
 
@@ -99,7 +102,7 @@ def off_spike(arrays: Arrays, outcome: Outcome) -> Arrays:
 
 
 def told_by_environment(arrays: Arrays, outcome: Outcome) -> dict[str, float]:
-    """p of "given the proxies, the environment says nothing" of who is on the spike, and of who rounds."""
+    """The p of "given the proxies, the environment says nothing": of who is on the spike, and who rounds."""
     y = outcome_of(arrays)
     out = {"spike_p": math.nan, "rounding_p": math.nan}
     if math.isfinite(outcome.spike):

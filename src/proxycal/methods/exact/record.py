@@ -7,7 +7,7 @@ signed answer on the way out, so that the two mirror each other exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -68,7 +68,7 @@ class ExactFit:
     findings: tuple[Finding, ...]
     details: Details
     law: WideLaw | None = None
-    outcome: Outcome = Outcome()
+    outcome: Outcome = field(default_factory=Outcome)
     means: Means | None = None
 
     def predict(self, arrays: Arrays) -> Prediction:
@@ -147,7 +147,7 @@ class ExactFit:
         return data, answer_rows(self.spec, data, self.cluster_sd, self.law, ranges)
 
     def _answers_of_clusters(self, arrays: Arrays, data: Data, within: Means) -> RowAnswers:
-        """What the mixture of cluster means says, given to every row of a cluster; without clusters a row is one."""
+        """What the mixture of cluster means says, row by row; without a cluster column each row is one."""
         if arrays.cluster is None:
             arrays = replace(arrays, cluster=np.arange(arrays.n))
         means, codes = cluster_means(arrays)
@@ -251,6 +251,8 @@ class ExactFit:
                 tuple((number(bic), number(size)) for bic, size in values["sizes"]),
             ),
             law=None if values["law"] is None else WideLaw.from_state(values["law"], unpack(tensors, "law")),
+            outcome=Outcome.from_state(values["outcome"]),
+            means=None if values["means"] is None else Means(**values["means"]),
         )
 
 

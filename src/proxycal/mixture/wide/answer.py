@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from proxycal.mixture.wide.likelihood import Likelihood
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.wide.likelihood import Seen
+    from proxycal.mixture.wide.likelihood import Likelihood, Seen
 
     Array = NDArray[np.float64]
 
@@ -24,8 +22,11 @@ STEP = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Row by row, standardised: p_biased; size, spread: mean and sd of the bias of the row if it has one; mu: content;
-    prior: P(biased | E, content) before the outcome is seen; against: probability that the bias is negative.
+    """What a model with a bias says, row by row, standardised.
+
+    p_biased; size, spread : mean and sd of the bias of the row if it has one; mu : content; prior : P(biased
+    | E, content) before the outcome is seen; against : probability that the row has a bias, and a negative
+    one.
     """
 
     p_biased: Array
@@ -60,7 +61,7 @@ def answers(likelihood: Likelihood, theta: Array) -> Answers:
 
 
 def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array:
-    """P(biased) of each row by its gate; a gate by the true outcome is taken at the outcome's content mu (n,)."""
+    """P(biased) of each row by its gate; a gate by the true outcome is taken at its content mu (n,)."""
     if likelihood.law.gate == "E y" and likelihood.G is not None:
         at = likelihood.at
         return np.asarray(expit(likelihood.G @ theta[at.gamma] + theta[at.gate_y][0] * mu))
@@ -77,7 +78,7 @@ def mean_size(likelihood: Likelihood, theta: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """How sure: size and se of the mean bias; covariance (k,k) of the parameters; scores (n,k) of the rows."""
+    """The mean bias with its se; covariance (k,k) of the parameters; scores (n,k) of the rows."""
 
     size: float
     se: float

@@ -34,12 +34,12 @@ ROUNDS = 5
 JUDGE_ROWS = 1_000
 MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
-# Coefficients of variation between which the profile of a law of sizes is taken.
-# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads by this
-# much in AIC: their sizes are inside the interval.
+# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads
+# by this much in AIC: their sizes are inside the interval.
 ALIKE, AIC_LEAD = 4.0, 1.0
 # The same where sizes vary: laws of sizes differ in their tails, of which few rows speak.
 ALIKE_VARYING = 8.0
+# Coefficients of variation between which the profile of a law of sizes is taken.
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
 
@@ -113,7 +113,7 @@ def extensions(exact_outcome: bool, q: int) -> Extensions:
 
 
 def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
-    """Models with a bias, grown from one size while BIC falls; also from the null's shape where it is close."""
+    """Models with a bias, grown from one size while BIC falls, and from the null's shape if it is close."""
     allowed = extensions(first.problem.low is None, first.problem.E.shape[1])
     models = greedy(first, allowed, ROUNDS)
     best = min(one.bic for one in models)
@@ -164,8 +164,8 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
 def explains_alike(one: Fitted, best: Fitted) -> bool:
     """Whether a model explains the table about as well as the best: by BIC nearly, or by AIC better.
 
-    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one that is
-    too coarse, and AIC is what undersmooths it.
+    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one
+    that is too coarse, and AIC is what undersmooths it.
     """
     aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
     near = ALIKE_VARYING if best.law.varies else ALIKE

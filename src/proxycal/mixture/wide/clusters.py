@@ -1,4 +1,4 @@
-"""Random intercepts of clusters under a wider model: predicted, removed and paid for, the same on both sides."""
+"""Random intercepts of clusters under a wider model: predicted, removed, paid for; the same on both sides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = 40
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """A model with its own intercepts: fitted to the outcome without them; tau: their sd; bic with their price."""
+    """A model fitted to the outcome without its own intercepts; tau: their sd; bic with their price."""
 
     fitted: Fitted
     intercepts: Array
@@ -35,7 +35,7 @@ def refine(model: Fitted, y: Array, cluster: NDArray[np.intp]) -> Refined:
     """
     weights = model.problem.weights
     u = np.bincount(cluster, y - model.problem.y) / np.maximum(np.bincount(cluster), 1)
-    variance, precision = 0.3 * float(np.var(y)), np.zeros_like(u)
+    variance, precision = 0.3 * float(np.var(y)), np.zeros(len(u))
     for _ in range(ROUNDS):
         likelihood = model.likelihood
         seen = likelihood.seen(model.theta)

@@ -111,9 +111,8 @@ def compare_widely(setup: Setup) -> Wide:
         null = min(nulls, key=lambda one: one.bic)
         return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike), mixture)
     own = refine(bias, setup.y, setup.cluster)
-    refined = [refine(one, setup.y, setup.cluster) for one in nulls]
-    null = min(refined, key=lambda one: one.bic)
-    return replace(_with_clusters(own, null, index, mean, sd, setup.cluster), mixture=mixture)
+    rival = min((refine(one, setup.y, setup.cluster) for one in nulls), key=lambda one: one.bic)
+    return replace(_with_clusters(own, rival, index, mean, sd, setup.cluster), mixture=mixture)
 
 
 def _with_clusters(
@@ -127,7 +126,18 @@ def _with_clusters(
     bias = own.fitted
     found = answers(bias.likelihood, bias.theta)
     return Wide(
-        bias, null.fitted, found, own.bic, null.bic, index, mean, sd, (), None, own.intercepts[cluster], own.tau
+        bias,
+        null.fitted,
+        found,
+        own.bic,
+        null.bic,
+        index,
+        mean,
+        sd,
+        (),
+        None,
+        own.intercepts[cluster],
+        own.tau,
     )
 
 
@@ -151,8 +161,8 @@ def _index_of(X: Array, slopes: Array, weights: Array) -> tuple[Array, float, fl
 def _fitted_index(X: Array, y: Array, weights: Array) -> Array:
     """The content index of least squares, standardised."""
     root = np.sqrt(weights)
-    slopes = np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
-    slopes, mean, sd = _index_of(X, slopes, weights)
+    least_squares = np.asarray(np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0], dtype=float)
+    slopes, mean, sd = _index_of(X, least_squares, weights)
     return np.asarray((X @ slopes - mean) / sd)
 
 

@@ -37,7 +37,7 @@ ROWS = 1_500
 
 
 def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
-    """The smallest size, in sds around content, found in about nine tables of ten like this one; inf if none is.
+    """The smallest size, in sds around content, found in about nine such tables of ten; inf if none is.
 
     null : the best model without a bias, of components alone. problem : the rows as models with a bias see
     them.
@@ -81,8 +81,8 @@ def _sd(null: Fitted) -> float:
 def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float) -> bool:
     """Whether the bias that was put into the rows would lead in nine tables of ten.
 
-    The side with a bias starts at the truth, the other at the null and at shapes that mimic two groups. times : the
-    rows of the table, in those of the problem.
+    The side with a bias starts at the truth, the other at the null and at shapes that mimic two groups.
+    times : the rows of the table, in those of the problem.
     """
     shape = null.law
     law = replace(shape, states=1, gate="E")

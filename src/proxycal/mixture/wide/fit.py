@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
@@ -59,7 +59,7 @@ def fit(problem: Problem, law: Law, start: Array, steps: int = MOST_STEPS, extra
         np.clip(start, lower, upper),
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([lower, upper]),
+        bounds=Bounds(lower, upper),
         options={"maxiter": steps, "maxcor": 20, "ftol": 1e-8},
     )
     return valued(problem, law, done.x, extra)
@@ -87,7 +87,7 @@ def start_from_guess(problem: Problem, law: Law, tau: Array) -> Array:
     at = layout(law, problem.X.shape[1], problem.E.shape[1])
     theta = np.zeros(at.size)
     root = np.sqrt(problem.weights)
-    plain, sd = _least_squares(problem, problem.y)
+    sd = _least_squares(problem, problem.y)[1]
     features = np.column_stack([problem.X, tau])
     size = np.linalg.lstsq(features * root[:, None], problem.y * root, rcond=None)[0][-1]
     alpha = max(float(size), 0.5 * sd)
@@ -104,7 +104,7 @@ def start_from_guess(problem: Problem, law: Law, tau: Array) -> Array:
 
 def _least_squares(problem: Problem, y: Array) -> tuple[Array, float]:
     root = np.sqrt(problem.weights)
-    slopes = np.linalg.lstsq(problem.X * root[:, None], y * root, rcond=None)[0]
+    slopes = np.asarray(np.linalg.lstsq(problem.X * root[:, None], y * root, rcond=None)[0], dtype=float)
     residual = y - problem.X @ slopes
     return slopes, float(np.sqrt(np.average(residual**2, weights=problem.weights)))
 

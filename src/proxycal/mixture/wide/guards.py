@@ -32,7 +32,9 @@ TAIL = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """gate_r2 : share of who is biased that the gate decides before the outcome is seen. against : share of the
+    """What the verdict asks of a bias that leads.
+
+    gate_r2 : share of who is biased that the gate decides before the outcome is seen. against : share of the
     biased whose size is negative. proxies_p : p of "proxies say nothing of who is biased beyond E and
     content". spread : sd of the sizes in residual sds, 0 where they do not vary so. autocorrelation : of
     the residual along the rows. block_z : Vuong's z of the bias against the null over blocks of rows. humps
@@ -61,7 +63,7 @@ def guard(
     sure: Errors | None,
     offset: Array,
 ) -> Guards:
-    """The guards of the plain answer, or of the wider law where there is none; rows in the order of the table.
+    """The guards of the plain answer, or of the wider law if there is none; rows in the order of the table.
 
     sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows
     of a cluster share by the plain answer, standardised.
@@ -149,18 +151,20 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
 
 
 def _upper_tail(wide: Wide) -> float:
-    """p of "no more rows lie far above the best null than it expects": a rare bias that no model could pay for."""
+    """The p-value of "no more rows lie far above the best null than it expects"; small with a rare bias."""
     null = wide.null
     likelihood = null.likelihood
     cells = likelihood.cells(null.theta)
-    share = np.exp(cells.log_prior - np.logaddexp.reduce(cells.log_prior.reshape(-1, cells.log_prior.shape[-1]), axis=0))
+    share = np.exp(
+        cells.log_prior - np.logaddexp.reduce(cells.log_prior.reshape(-1, cells.log_prior.shape[-1]), axis=0)
+    )
     above = (share * ndtr(-(null.problem.y - cells.mean) / np.sqrt(cells.variance))).sum(axis=(0, 1))
     seen, n = int((above < TAIL).sum()), len(above)
     return float(poisson.sf(seen - 1, TAIL * n))
 
 
 def _humps(wide: Wide) -> bool:
-    """Whether the best null has two places, each with its share of the rows, far apart beside their widths."""
+    """Whether the best null has two places, each with its share of rows, far apart beside their widths."""
     null = wide.null
     if null.law.states:
         return True

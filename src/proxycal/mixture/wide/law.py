@@ -199,7 +199,7 @@ def pairs(q: int) -> list[tuple[int, int]]:
 
 
 def n_paid(law: Law, p: int, q: int) -> int:
-    """Parameters that BIC charges for: those of the law, its shape of sizes or skew, and columns from a gate."""
+    """Parameters that BIC charges for: of the law, its shape of sizes or skew, and columns from a gate."""
     return layout(law, p, q).size + (law.cv > 0) + (law.skew != 0) + law.columns * q
 
 

@@ -122,7 +122,9 @@ class Likelihood:
         if law.cv or law.skew:
             self.bins = gamma_bins(law.cv) if law.cv else gamma_bins(abs(law.skew), NOISE_BINS)
         # Which size each state of a report has: with a gamma law all bins share one.
-        self.owner = np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
+        self.owner = (
+            np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
+        )
         even = problem.weights.max() - problem.weights.min() <= 1e-12 * problem.weights.max()
         self.weights = None if even and abs(problem.weights[0] - 1.0) < 1e-12 else problem.weights
 
@@ -357,7 +359,7 @@ def _log_sum(values: Array) -> Array:
 
 
 def _normalised(joint: Array) -> tuple[Array, Array]:
-    """Log likelihood (n,) and posterior (T,J,n) of cells, from their joint log density, which is overwritten."""
+    """Log likelihood (n,) and posterior (T,J,n) from the joint log density of cells, which is overwritten."""
     flat = joint.reshape(-1, joint.shape[-1])
     top = flat.max(axis=0)
     flat -= top

@@ -71,7 +71,7 @@ def search_nulls(problem: Problem) -> list[Fitted]:
 
 
 def skewed(problem: Problem, columns: int = 0) -> list[Fitted]:
-    """Normal plus gamma noise whose scale follows E: to a shift with a gate it looks like a group of biased."""
+    """Normal plus gamma noise whose scale follows E: a gated shift takes it for a group of biased rows."""
     first = plain_start(problem, Law())
     p, q = problem.X.shape[1], problem.E.shape[1]
     residual = problem.y - problem.X @ first[layout(Law(), p, q).b]
@@ -93,7 +93,7 @@ def skewed(problem: Problem, columns: int = 0) -> list[Fitted]:
 
 
 def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) -> list[Fitted]:
-    """What the best bias suggests to the other side: its gate as a curve of E in the mean, at the price of a gate.
+    """What the best bias suggests to the other side: its gate as a curve of E in the mean, paid like a gate.
 
     best : the best null so far. problem : of the nulls. expected : (n,) bias to expect of a row given E
     alone.

@@ -1,4 +1,4 @@
-"""From the plain answer to the wider comparison: does it stand, does a wider law win, or does nothing?
+"""From the plain answer to the wider comparison: it stands, or a wider law wins, or nothing does.
 
 plain best with and without a bias, on the rows of the comparison -> the wider ones beside them -> the answer
 """
@@ -59,7 +59,10 @@ class WideLaw:
     def answers(
         self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0
     ) -> Answers:
-        """What it says of rows; low, high, noise : as in `Problem`. To rows of unknown clusters an intercept is noise."""
+        """What it says of rows; low, high, noise : as in `Problem`.
+
+        To rows of unknown clusters an intercept is noise.
+        """
         m = (rows.X @ self.index - self.index_mean) / self.index_sd
         noise = noise + self.tau**2
         problem = Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high, noise=noise)
@@ -99,11 +102,11 @@ class WideLaw:
 class Widened:
     """The outcome of the wider comparison, in the outcome's units.
 
-    law : the wider law that won, or None where the plain answer stands, whose mean size is the same. gain : BIC of the best model
-    without a bias less that of the best with one. labels : of the two. size, se : of the mean bias, and
-    lowest, highest : sizes of the models that explain the table about as well; NaN where the plain answer
-    stands. share, sigma : of the law. rows : compared. detectable : size of a bias, in residual sds, that
-    nine of ten such tables would show; NaN where a bias leads.
+    law : the wider law that won, or None where the plain answer stands, whose mean size is the same. gain :
+    BIC of the best model without a bias less that of the best with one. labels : of the two. size, se : of
+    the mean bias, and lowest, highest : sizes of the models that explain the table about as well; NaN where
+    the plain answer stands. share, sigma : of the law. rows : compared. detectable : size of a bias, in
+    residual sds, that nine of ten such tables would show; NaN where a bias leads.
     """
 
     law: WideLaw | None
@@ -129,10 +132,11 @@ def widen(
     one_size: bool = False,
     always: bool = False,
 ) -> Widened:
-    """Compare widely; data : all rows in the order of the table, the bias upward. intervals : low, high of the outcome.
+    """Compare widely; the bias upward.
 
-    total : weight of the table that the rows are a sample of. one_size : the plain bias stands, whatever
-    its rivals; always : the wider law answers, whatever its rivals.
+    data : all rows in the order of the table. intervals : low, high of the outcome. total : weight of the
+    table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals; always : the
+    wider law answers, whatever its rivals.
     """
     frame = plain.bias.frame
     part = spaced(len(data.y), WIDE_ROWS)
