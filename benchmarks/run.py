@@ -5,7 +5,19 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from benchmarks import accuracy, coverage, gradual, losses, null, sampled, scale, speed, violations, workers
+from benchmarks import (
+    accuracy,
+    coverage,
+    gradual,
+    losses,
+    null,
+    sampled,
+    scale,
+    speed,
+    validated,
+    violations,
+    workers,
+)
 from benchmarks.bench import Bench, run, so_far
 from benchmarks.pages import markdown, write
 from proxycal.errors import SettingsError, StoreError
@@ -23,6 +35,7 @@ BENCHES = {
     "losses": losses.bench,
     "null": null.bench,
     "sampled": sampled.bench,
+    "validated": validated.bench,
     "violations": violations.bench,
 }
 TIMINGS = {"speed": speed.page, "scale": scale.page, "workers": workers.page}

@@ -37,7 +37,11 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
         chosen = replace(settings, method=large.method)
         return _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
     encoder, arrays = Encoder.fit_transform(
-        table, roles, settings.missing, settings.scale, settings.log_proxies  # type: ignore[arg-type]
+        table,
+        roles,
+        settings.missing,
+        settings.scale,
+        settings.log_proxies,  # type: ignore[arg-type]
     )
     settings = replace(settings, method=METHODS[settings.method].choose(arrays.validated))
     fitted = METHODS[settings.method].fit(arrays, settings)

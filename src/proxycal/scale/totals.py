@@ -111,9 +111,7 @@ def weights_column(fit: Fit, weights: str | None) -> str | None:
     return fit.roles.weights if weights is None else weights
 
 
-def _columns(
-    fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str
-) -> list[str]:
+def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str) -> list[str]:
     """The columns to read: those of calibration, the groups and the weights."""
     have = list(have)
     for name, what in ((by, "groups"), (weights_column(fit, weights), "weights")):
