@@ -113,10 +113,11 @@ def row_bias(fitted: MethodFit, arrays: Arrays) -> RowBias:
 def sure_of(fitted: MethodFit, predicted: Prediction) -> np.ndarray:
     """(n,) by what the shift of a row must be divided to give the bias that it has if it has one.
 
-    Where a bias has no two states, the shift is the bias itself; so it is where nobody has one.
+    Where a bias has no two states, or validated rows chose the answer, the shift is the bias itself; so it is
+    where nobody has one.
     """
-    p = predicted.p_biased
-    return np.where((p > 0.0) & (not fitted.details.claim), p, 1.0)
+    p, details = predicted.p_biased, fitted.details
+    return np.where((p > 0.0) & (not details.claim) & (not details.by_validation), p, 1.0)
 
 
 def shared_cov(fitted: MethodFit) -> np.ndarray:

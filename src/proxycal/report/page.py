@@ -39,7 +39,7 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         fit=fit,
         sentence=sentence(fit),
         between=between,
-        calibrates=fit.verdict == "bias found",
+        calibrates=not fit.why_left_alone,
         open_findings=[finding for finding in fit.findings if not finding.ok],
         diagram=diagram(fit),
         width=WIDTH,

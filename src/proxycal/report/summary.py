@@ -79,11 +79,15 @@ def sentence(fit: Fit) -> str:
     if fit.verdict == "bias found":
         where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the rows"
         return f"{y} is {way} by about {size} {where}."
+    # Validated rows judge the calibrated values themselves, whatever they say of a bias.
+    then = (
+        "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
+    )
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is left as reported."
+        return f"No evidence that {y} is {way} was found; {y} is {then}."
     return (
         f"These data cannot tell whether {y} is {way}: the estimate of {size} is not reliable, "
-        f"and {y} is left as reported."
+        f"and {y} is {then}."
     )
 
 

@@ -69,9 +69,7 @@ class CaseStudy:
     check: pd.DataFrame | None
 
 
-def analyse(
-    study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True
-) -> CaseStudy:
+def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True) -> CaseStudy:
     """Fit every hazard and, if `pooled`, all of them together, and tabulate the results.
 
     truth : fips, hazard, year, true_loss, a, shift, where the losses are simulated.
