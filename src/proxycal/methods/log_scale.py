@@ -107,11 +107,6 @@ class LogFit:
     spread: float
 
     @property
-    def factor(self) -> bool:
-        """Errors of totals are factors, too."""
-        return True
-
-    @property
     def estimate(self) -> Estimate:
         """The main estimate, a logarithm."""
         return self.inner.estimate
@@ -212,9 +207,7 @@ def from_log_state(
     return LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
 
 
-def fit_logs(
-    fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings
-) -> LogFit:
+def fit_logs(fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings) -> LogFit:
     """Fit the positive rows of arrays on the log scale."""
     logs = positive_logs(arrays)
     require_positive(logs, arrays.n, settings)

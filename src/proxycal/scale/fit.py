@@ -148,7 +148,11 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     seen = pieces.add_up(partial(summarise, roles=roles))
     _refuse_gaps(seen, roles, settings)
     encoder = Encoder.fit(
-        seen.sample, roles, settings.missing, settings.scale, settings.log_proxies  # type: ignore[arg-type]
+        seen.sample,
+        roles,
+        settings.missing,
+        settings.scale,
+        settings.log_proxies,  # type: ignore[arg-type]
     )
     encoder = replace(
         encoder,
