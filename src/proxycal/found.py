@@ -42,7 +42,7 @@ class Found:
 
     @property
     def ratio_(self) -> float:
-        """What biased rows report, as a share of the truth: exp(-alpha) if they under-report; scale="log" only."""
+        """What biased rows report of the truth, exp(-alpha) if they under-report; with scale="log" only."""
         return self._ratio()[0]
 
     @property

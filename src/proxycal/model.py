@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from proxycal.effect.totals import Statistic
@@ -63,8 +62,8 @@ class ProxyCalibrator(Found, BaseEstimator):
         Whether biased reports are too high or too low.
     scale : {"linear", "log"}, default "linear"
         "log" where the bias is a factor: biased rows report so many per cent of the truth. The outcome must
-        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_` what
-        biased rows report of the truth; calibrated values stay in the outcome's own units.
+        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_`
+        what biased rows report of the truth; calibrated values stay in the outcome's own units.
     log_proxies : sequence of str, default ()
         Proxies that are sizes (dollars, areas, counts), of which the logarithm is taken; zeros in them become
         a column of their own.
@@ -226,8 +225,8 @@ class ProxyCalibrator(Found, BaseEstimator):
         Returns
         -------
         frame
-            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless the
-            verdict is "bias found", calibrated is what was reported, and low and high are missing.
+            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless
+            the verdict is "bias found", calibrated is what was reported, and low and high are missing.
 
         Examples
         --------

@@ -6,9 +6,9 @@ not?), while the error of theta, the parameters of the bias, is the same in all 
     total = sum w_i m_i,   variance = sum w_i^2 v_i + g' Cov(theta) g,   g = sum w_i dm_i/dtheta
 
 Sizes over decades are no case for a normal interval: one large row that may be biased, or not, moves a total
-by a jump, and a jump of small probability is missed by any number of standard deviations. So of each group the
-rows of most doubt are kept one by one (jump and chance), and the interval is that of their sum, all other rows
-and theta being normal around it.
+by a jump, and a jump of small probability is missed by any number of standard deviations. So the rows of most
+doubt are kept one by one (jump and chance), and the interval is that of their sum, all other rows and theta
+being normal around it.
 
 Every sum is over rows, so that the sums of pieces of a table add up. The mean m_i is taken in the outcome's
 own units: where the bias is a factor, of y * exp(-size) and not of the logarithm, which would be too low.
@@ -160,10 +160,10 @@ def is_known(fitted: MethodFit) -> bool:
 class TotalSums:
     """Sums over the rows of G groups, of a table or a piece of one; those of pieces add up.
 
-    labels : G values of the grouping column, (None,) without one. rows, weight : (G,) how many rows, and their
-    weight. reported, calibrated, variance : (G,) sums of w y, w mean, w^2 variance. slope, extra : (G, k) and
-    (G, m) sums with w. jump, chance : (G, K) w jump and chance of the rows of most doubt, zeros where there are
-    fewer. unanswered : rows left out for missing values.
+    labels : G values of the grouping column, (None,) without one. rows, weight : (G,) how many rows, and
+    their weight. reported, calibrated, variance : (G,) sums of w y, w mean, w^2 variance. slope, extra : (G, k)
+    and (G, m) sums with w. jump, chance : (G, K) w jump and chance of the rows of most doubt, zeros where there
+    are fewer. unanswered : rows left out for missing values.
     """
 
     labels: tuple[Hashable, ...]

@@ -263,7 +263,7 @@ def detectable(points: Sequence[PowerPoint], target: float = TARGET) -> float:
 def describe(points: Sequence[PowerPoint], sd: float, factor: float | None = None) -> str:
     """What the table could show, in one or two sentences; points in sds, alpha = 0 first where tried.
 
-    factor : the sign of a bias that multiplies the outcome, whose sizes are logarithms; None for one that adds.
+    factor : the sign of a bias that multiplies the outcome, whose sizes are logarithms; else None.
     """
     biased = [point for point in points if point.alpha > 0.0]
     size = detectable(points)
@@ -278,7 +278,8 @@ def describe(points: Sequence[PowerPoint], sd: float, factor: float | None = Non
         unit = f"{size * sd:.3g} in the outcome's units"
         if factor is not None:
             unit = f"reports of {math.exp(factor * size * sd):.0%} of the truth"
-        text = f"With your data you would detect a bias of {size:.2g} sd ({unit}) {least}in {TARGET:.0%} of cases."
+        found = f"{least}in {TARGET:.0%} of cases"
+        text = f"With your data you would detect a bias of {size:.2g} sd ({unit}) {found}."
     free = [point for point in points if point.alpha == 0.0]
     if free and free[0].repetitions == 1:
         text += " In the table as it is, a bias is found." if free[0].chance else ""

@@ -34,8 +34,8 @@ class HazardFit:
     """One fit of the study, without its model.
 
     rows : frame of p_biased, tau, calibrated, low, high by row of the hazard, in dollars but for tau
-    total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no bias
-    was found. note : why there is no fit, empty where there is one
+    total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no
+    bias was found. note : why there is no fit, empty where there is one
     """
 
     name: str
@@ -116,7 +116,7 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
 
 
 def _tau(model: ProxyCalibrator, table: pd.DataFrame) -> np.ndarray:
-    """Local effects of the log loss: exp(tau) is a report over those of unbiased rows with the same damage."""
+    """Local effects of the log loss: exp(tau) is a report over those of unbiased rows of like damage."""
     try:
         tau = np.asarray(model.effects(table)["tau"], dtype=float)
         return -np.log1p(-tau / table["loss"].to_numpy(dtype=float))
@@ -171,8 +171,8 @@ def _fits_frame(fits: list[HazardFit]) -> pd.DataFrame:
 def _totals(fits: list[HazardFit]) -> pd.DataFrame:
     """Dollars by hazard, reported and calibrated with intervals, and of all of them.
 
-    The fits share no parameter, so that squares of their errors add up, to either side. With a hazard that has
-    no finding nobody knows how far the sum is off, and it has no interval.
+    The fits share no parameter, so that squares of their errors add up, to either side. With a hazard that
+    has no finding nobody knows how far the sum is off, and it has no interval.
     """
     names = ["reported", "calibrated", "low", "high", "change_pct"]
     rows = pd.DataFrame([fit.total for fit in fits])[names]

@@ -28,8 +28,8 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     ax = styled(ax, height=1.3 + 0.3 * len(rows))
     for y, row in enumerate(rows):
         # Dark over light: the interval, then both values.
-        ax.plot([row["low"], row["high"]], [y, y], color=BIASED, linewidth=5.0, alpha=0.35, solid_capstyle="butt",
-                label="interval" if y == 0 else None)  # fmt: skip
+        ax.plot([row["low"], row["high"]], [y, y], color=BIASED, linewidth=5.0, alpha=0.35,
+                solid_capstyle="butt", label="interval" if y == 0 else None)  # fmt: skip
         ax.plot([row["reported"], row["calibrated"]], [y, y], color=MUTED, linewidth=0.8, zorder=1)
         ax.plot([row["reported"]], [y], "D", color=MUTED, markersize=5, linestyle="none",
                 label="reported" if y == 0 else None)  # fmt: skip
@@ -65,7 +65,7 @@ def brief(value: float) -> str:
 
 
 def _shown(fit: Fit) -> Totals:
-    """The totals of the column in which calibration changes groups most differently; of all rows without one."""
+    """The totals of the column whose groups calibration changes most differently, or of all rows."""
     grouped = [part for part in fit.totals if part.by is not None and len(part.labels) > 2]
     return max(grouped, key=_spread) if grouped else fit.totals[0]
 
