@@ -168,8 +168,7 @@ def found_at(e: Evidence) -> str:
     if math.isnan(e.detectable):
         return ""
     return (
-        f"A bias of {_size(e)} in half of the rows would have been found in nine tables of ten like this "
-        "one."
+        f"A bias of {_size(e)} in half of the rows would have been found in nine tables of ten like this one."
     )
 
 
