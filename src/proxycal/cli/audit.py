@@ -23,7 +23,9 @@ def audit(
     n: Annotated[int, typer.Option(help="Number of rows to validate.")] = 50,
     filled: Annotated[
         Path | None,
-        typer.Option(help="The sheet that the auditor filled in: its truths go into the table.", metavar="FILE"),
+        typer.Option(
+            help="The sheet that the auditor filled in: its truths go into the table.", metavar="FILE"
+        ),
     ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,

@@ -47,7 +47,7 @@ def calibrate(
         more = {"files": list(done.files), "unanswered": done.unanswered, "resumed": done.resumed}
         console.print_json(facts | more)
     elif not quiet:
-        what = "calibrated" if done.verdict == "bias found" else f"left as reported ({done.verdict})"
+        what = f"left as reported ({done.verdict})" if done.left_alone else "calibrated"
         parts = f", {counted(len(done.files), 'file')} of {counted(done.tables, 'table')}"
         where = "" if done.files == (str(out),) else parts
         before = f", {done.resumed} of them were already finished" if done.resumed else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -13,6 +12,7 @@ from proxycal.methods.log_scale import finish, positive_logs, require_positive
 from proxycal.methods.parts import outcome_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from proxycal.methods.log_scale import LogFit
     from proxycal.methods.registry import MethodFit
     from proxycal.scale.fit import EncodedPieces

@@ -108,29 +108,38 @@ def _content(spec: Spec, rows: Rows) -> np.ndarray:
 
 
 def residual_shares(
-    spec: Spec, data: Data, cluster_sd: float, low: float, high: float
+    spec: Spec, data: Data, cluster_sd: float, low: float, high: float, law: WideLaw | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outcome minus content under the model, over a range.
+    """Outcome minus content under the model, or under the wider law, over a range.
 
     Places (m,); the shares of rows below each (2, m): P(y - mu <= place, A = 0) and the same with A = 1; and
     the shares of unbiased and biased rows in all (2,).
     """
     chosen = np.arange(0, len(data.y), max(1, len(data.y) // CURVE_ROWS))
     rows = spec.frame.rows(replace(data, truth=None, cluster=None).take(chosen))
-    post = posterior(spec.params, rows, spec.shape)
     scale = spec.frame.scale
-    mean = spec.params.beta[0] @ rows.X.T - content_mean(spec.params, rows, post)
-    sd = np.exp(spec.params.log_sigma[0])[:, None] * np.ones(len(chosen))
-    if post.precision is not None:
-        sd = sd / np.sqrt(post.precision[0])
-    # What rows of a cluster share is part of what is seen around the content.
-    sd = np.hypot(sd, cluster_sd / scale)
-    share = np.exp(post.log_w[0]) * (rows.weights / rows.weights.sum())
+    parts = _plain_parts(spec, rows, cluster_sd / scale) if law is None else law.parts(rows)
+    weights = rows.weights / rows.weights.sum()
     margin = 0.05 * (high - low) or 1.0
     at = np.linspace(low - margin, high + margin, CURVE_POINTS)
     below, total = [], []
-    for moved, part in ((0.0, 1.0 - post.pi[0]), (post.shift[0], post.pi[0])):
-        # One place at a time: (J, rows) numbers, not (places, J, rows).
-        below.append([float(np.sum(share * part * ndtr((t / scale - mean - moved) / sd))) for t in at])
-        total.append(float(np.sum(share * part)))
+    for share, mean, sd in parts:
+        # One place at a time: (cells, rows) numbers, not (places, cells, rows).
+        below.append([float(np.sum(weights * share * ndtr((t / scale - mean) / sd))) for t in at])
+        total.append(float(np.sum(weights * share)))
     return at, np.array(below), np.array(total)
+
+
+def _plain_parts(
+    spec: Spec, rows: Rows, cluster_sd: float
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Share, mean around the content and sd of each component (J, n), of the unbiased and of the biased."""
+    post = posterior(spec.params, rows, spec.shape)
+    mean = spec.params.beta[0] @ rows.X.T - content_mean(spec.params, rows, post)
+    sd = np.exp(spec.params.log_sigma[0])[:, None] * np.ones(len(rows.y))
+    if post.precision is not None:
+        sd = sd / np.sqrt(post.precision[0])
+    # What rows of a cluster share is part of what is seen around the content.
+    sd = np.hypot(sd, cluster_sd)
+    share = np.exp(post.log_w[0])
+    return [(share * (1.0 - post.pi[0]), mean, sd), (share * post.pi[0], mean + post.shift[0], sd)]

@@ -65,7 +65,9 @@ def expected_spread(fitted: MethodFit, arrays: Arrays) -> tuple[Array, str]:
     if own is not None:
         return np.asarray(own(arrays)), ""
     if fitted.verdict != "bias found":
-        return np.ones(arrays.n), f"the verdict is '{fitted.verdict}', so the fit cannot say where it is unsure"
+        return np.ones(
+            arrays.n
+        ), f"the verdict is '{fitted.verdict}', so the fit cannot say where it is unsure"
     predicted = predict(fitted, arrays)
     p = np.clip(predicted.p_biased, 0.0, 1.0)
     # A row is biased by `size` with probability p: what is left of it has this variance.

@@ -51,7 +51,7 @@ class CalibratedFiles:
     """What was written: rows of how many tables, in which files, with what verdict.
 
     rows : in the tables, and as many in the files: both are counted. unanswered : rows with gaps among them.
-    resumed : parts that an earlier run had finished.
+    resumed : parts that an earlier run had finished. left_alone : whether the outcome was left as reported.
     """
 
     verdict: str
@@ -60,6 +60,7 @@ class CalibratedFiles:
     unanswered: int
     files: tuple[str, ...]
     resumed: int
+    left_alone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ def calibrate_files(
     unanswered = sum(one.unanswered for one in done.parts)
     _warn(fit, rows, unanswered)
     files = tuple(str(path) for path in done.files)
-    return CalibratedFiles(fit.verdict, len(sources), rows, unanswered, files, done.resumed)
+    left_alone = bool(fit.why_left_alone)
+    return CalibratedFiles(fit.verdict, len(sources), rows, unanswered, files, done.resumed, left_alone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def effect_columns(effects: Effects, labels: np.ndarray) -> dict[str, np.ndarray
 
 
 def estimates_frame(estimates: Sequence[Estimate], sign: float | None = None) -> pd.DataFrame:
-    """A row per estimator: alpha, se, low, high, note; with the sign of a bias that is a factor, ratios too."""
+    """A row per estimator: alpha, se, low, high, note; with the sign of a factor, its ratio too."""
     rows = [(row.alpha, row.se, row.low, row.high, row.note) for row in estimates]
     names = pd.Index([row.name for row in estimates], name="estimator")
     table = pd.DataFrame(rows, columns=["alpha", "se", "low", "high", "note"], index=names)

@@ -145,7 +145,11 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
 
     """
     table = _read(frame, roles, settings)
-    asked = [q for q in _QUESTIONS if q.topic not in ("weights", "cluster", "truth", "id") or getattr(roles, q.topic)]
+    asked = [
+        q
+        for q in _QUESTIONS
+        if q.topic not in ("weights", "cluster", "truth", "id") or getattr(roles, q.topic)
+    ]
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]

@@ -1,6 +1,6 @@
 """The sheet for an auditor: rows to validate with an empty column for the truth, and the way back.
 
-    table + plan --> sheet.csv --filled in by the auditor--> table with truth and inclusion probability
+table + plan --> sheet.csv --filled in by the auditor--> table with truth and inclusion probability
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ FIRST_ROW = 2
 
 
 def sheet(
-    frame: Any, roles: Roles, rows: NDArray[np.intp], stratum: NDArray[np.int64], probability: NDArray[np.float64]
+    frame: Any,
+    roles: Roles,
+    rows: NDArray[np.intp],
+    stratum: NDArray[np.int64],
+    probability: NDArray[np.float64],
 ) -> pd.DataFrame:
     """The rows to validate, by position, under the index of the table.
 

@@ -166,7 +166,11 @@ def constant(table: AuditTable) -> list[Trouble]:
     troubles = []
     for name, column in table.columns.items():
         role = table.role(name)
-        if role in ("truth", "inclusion") or (role == "weights" and column.numbers is not None) or column.missing.all():
+        if (
+            role in ("truth", "inclusion")
+            or (role == "weights" and column.numbers is not None)
+            or column.missing.all()
+        ):
             continue
         if column.numbers is None:
             still = len(column.levels) == 1

@@ -183,9 +183,7 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
-        law=""
-        if law is None or law.law is None
-        else "; ".join(law.law.law.says) or "the noise is of another shape",
+        law="" if law is None or law.law is None else "; ".join(law.law.law.says),
         cv=0.0 if law is None else _cv(answers, data.weights),
         columns=rows.G.shape[1] - 1,
         detectable=math.nan if widened is None else widened.detectable,

@@ -15,7 +15,7 @@ from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError
 from proxycal.methods.exact.clusters import MIN_CLUSTERS, cluster_means, means_of
-from proxycal.methods.exact.details import details_of
+from proxycal.methods.exact.details import details_of, with_law
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
@@ -63,7 +63,13 @@ def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
 
 def with_evidence(fit: ExactFit, evidence: Evidence) -> ExactFit:
     """The fit with what its verdict and findings then are."""
-    return replace(fit, evidence=evidence, verdict=verdict(evidence), findings=findings(evidence))
+    return replace(
+        fit,
+        evidence=evidence,
+        verdict=verdict(evidence),
+        findings=findings(evidence),
+        details=with_law(fit.details, evidence),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ def finish(
         evidence=evidence,
         verdict=verdict(evidence),
         findings=findings(evidence),
-        details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
+        details=with_law(details_of(bias, data, answers.mu, comparison.sign, arrays, level, law), evidence),
         law=law,
         outcome=outcome,
     )

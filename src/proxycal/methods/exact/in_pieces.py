@@ -53,22 +53,16 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
 def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) -> Data:
     """All rows, or about `most` of them, evenly spaced, as they would be taken from a table in memory."""
     parts = table.add_up(partial(_every, sign, outcome, max(1, table.n // most))).parts
-    first = parts[0]
-
-    def together(values: Callable[[Data], np.ndarray | None]) -> np.ndarray:
-        return np.concatenate([np.asarray(values(part)) for part in parts])
-
-    def level(name: str) -> np.ndarray:
-        return together(lambda part: (part.levels or {})[name])
-
+    truths = [part.truth for part in parts if part.truth is not None]
+    names = parts[0].levels or {}
     return replace(
-        first,
-        y=together(lambda part: part.y),
-        P=together(lambda part: part.P),
-        E=together(lambda part: part.E),
-        weights=together(lambda part: part.weights),
-        levels={name: level(name) for name in first.levels or {}},
-        truth=None if first.truth is None else together(lambda part: part.truth),
+        parts[0],
+        y=np.concatenate([part.y for part in parts]),
+        P=np.concatenate([part.P for part in parts]),
+        E=np.concatenate([part.E for part in parts]),
+        weights=np.concatenate([part.weights for part in parts]),
+        levels={name: np.concatenate([(part.levels or {})[name] for part in parts]) for name in names},
+        truth=np.concatenate(truths) if truths else None,
     )
 
 

@@ -17,7 +17,7 @@ from proxycal.effect.match import Controls, match_new
 from proxycal.effect.totals import RowBias
 from proxycal.errors import TableError
 from proxycal.methods.exact.clusters import Means, cluster_means
-from proxycal.methods.exact.details import kept_details
+from proxycal.methods.exact.details import kept_details, with_law
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.outcome import Outcome
@@ -244,11 +244,14 @@ class ExactFit:
             evidence=evidence,
             verdict=verdict(evidence),
             findings=findings(evidence),
-            details=kept_details(
-                shape,
-                Curve(*(curve[name] for name in _CURVE)),
-                tuple(_gate_term(row) for row in values["gate"]),
-                tuple((number(bic), number(size)) for bic, size in values["sizes"]),
+            details=with_law(
+                kept_details(
+                    shape,
+                    Curve(*(curve[name] for name in _CURVE)),
+                    tuple(_gate_term(row) for row in values["gate"]),
+                    tuple((number(bic), number(size)) for bic, size in values["sizes"]),
+                ),
+                evidence,
             ),
             law=None if values["law"] is None else WideLaw.from_state(values["law"], unpack(tensors, "law")),
             outcome=Outcome.from_state(values["outcome"]),

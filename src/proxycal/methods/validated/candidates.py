@@ -1,9 +1,9 @@
 """The candidates: ways to predict the truth from a report, each learned from the rows whose truth is shown.
 
-    report, offset, linear, ridge        simple: the best of them is the base to return to
-    exact, gradual                       what the other methods say without any truth, and gradual's level from it
-    two errors, graded errors, three errors, validated errors      mixtures of reporting errors
-    trees, ridge on answers              corrections of the first mixture, on all answers above as features
+report, offset, linear, ridge        simple: the best of them is the base to return to
+exact, gradual                       what the other methods say without any truth, and gradual's level from it
+two errors, graded errors, three errors, validated errors      mixtures of reporting errors
+trees, ridge on answers              corrections of the first mixture, on all answers above as features
 """
 
 from __future__ import annotations
@@ -163,7 +163,10 @@ def fit_candidates(
         linear=linear,
         ridge=_ridge(d, truth - y, STRENGTHS),
         levels=np.array(
-            [np.mean(truth - column) if name == "gradual" else 0.0 for name, column in zip(names, given[known].T, strict=True)]
+            [
+                np.mean(truth - column) if name == "gradual" else 0.0
+                for name, column in zip(names, given[known].T, strict=True)
+            ]
         ),
         mixtures=mixtures,
         on_answers=_ridge(f, truth - base, STRENGTHS_ON_ANSWERS),

@@ -137,9 +137,7 @@ def fit_all_rows(rows: Rows, kinds: int, follows: bool, start: ErrorMixture | No
         # E: responsibilities r (K, n), and the true value of a row in each kind: mean at, variance spare.
         content, tau2, variance = x @ fit.content, fit.tau2[0], fit.variance[:, None]
         left = rows.y - fit.error @ x.T
-        seen = _log_normal(
-            left - np.where(known, truth, content), np.where(known, variance, tau2 + variance)
-        )
+        seen = _log_normal(left - np.where(known, truth, content), np.where(known, variance, tau2 + variance))
         log_p = log_kinds(fit.gate, fit.heap, x, rows.heap) + seen
         total = np.logaddexp.reduce(log_p, axis=0)
         likelihood = float(total.sum() + _log_normal((truth - content)[known], tau2).sum())
@@ -246,7 +244,9 @@ def fit_validated_rows(rows: Rows, steps: int = STEPS) -> ErrorMixture:
             round_number = heap * np.log(rates[1] / rates[0]) + (1.0 - heap) * np.log(
                 (1.0 - rates[1]) / (1.0 - rates[0])
             )
-            odds = x @ gate + _log_normal(error - other, variance[1]) - _log_normal(error - h @ g, variance[0])
+            odds = (
+                x @ gate + _log_normal(error - other, variance[1]) - _log_normal(error - h @ g, variance[0])
+            )
             r = expit(odds + round_number)
             for _ in range(2):
                 p = expit(x @ gate)
@@ -254,7 +254,9 @@ def fit_validated_rows(rows: Rows, steps: int = STEPS) -> ErrorMixture:
             other = float(r @ error) / max(float(r.sum()), 1e-9)
             variance[1] = max(float(r @ (error - other) ** 2) / max(float(r.sum()), 1e-9), narrowest)
             if heap.any():
-                rates = np.clip([(1 - r) @ heap / max((1 - r).sum(), 1e-9), r @ heap / max(r.sum(), 1e-9)], 0.01, 0.99)
+                rates = np.clip(
+                    [(1 - r) @ heap / max((1 - r).sum(), 1e-9), r @ heap / max(r.sum(), 1e-9)], 0.01, 0.99
+                )
         q = 1.0 - r
         g = np.linalg.solve((h * q[:, None]).T @ h + penalty, h.T @ (q * error))
         variance[0] = max(float(q @ (error - h @ g) ** 2) / max(float(q.sum()) - spent / 2, 1.0), narrowest)
@@ -263,7 +265,13 @@ def fit_validated_rows(rows: Rows, steps: int = STEPS) -> ErrorMixture:
     common[0] -= slope * centre
     if not two:
         return ErrorMixture(
-            b, np.array([tau2]), np.array([1.0 + slope]), common[None], variance[:1], np.zeros((1, width)), np.array([0.5])
+            b,
+            np.array([tau2]),
+            np.array([1.0 + slope]),
+            common[None],
+            variance[:1],
+            np.zeros((1, width)),
+            np.array([0.5]),
         )
     constant = np.r_[other, np.zeros(width - 1)]
     return ErrorMixture(

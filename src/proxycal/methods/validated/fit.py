@@ -1,7 +1,7 @@
 """The validated method on the arrays of a table.
 
-    exact, gradual (without any truth) --> candidates --out of fold--> stack --> y_cal, interval
-    errors of the validated rows --> what they look like --> alpha, verdict
+exact, gradual (without any truth) --> candidates --out of fold--> stack --> y_cal, interval
+errors of the validated rows --> what they look like --> alpha, verdict
 """
 
 from __future__ import annotations

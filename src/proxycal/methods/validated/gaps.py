@@ -109,9 +109,7 @@ def read_gaps(gap: Array, truth: Array, w: Array, seed: int = 0) -> GapReading:
     cv = math.sqrt(max(spread - (0.0 if math.isnan(noise) else noise**2), 0.0)) / max(abs(alpha), 1e-300)
     slope, slope_p = _growth(gap, truth, mass)
     shape = _shape(mean, mean_se, noise, cv, len(means), alpha)
-    return GapReading(
-        n, shape, mean, mean_se, max(alpha, 0.0), alpha_se, share, cv, slope, slope_p, noise
-    )
+    return GapReading(n, shape, mean, mean_se, max(alpha, 0.0), alpha_se, share, cv, slope, slope_p, noise)
 
 
 def _shape(mean: float, mean_se: float, noise: float, cv: float, kinds: int, alpha: float) -> Shape:

@@ -98,7 +98,13 @@ class ValidatedFit:
     @property
     def details(self) -> Details:
         """What the exact fit knows, the gaps, and that validated rows carry the answer."""
-        return replace(self.reader.exact.details, gaps=self.gaps, by_validation=True)
+        claim = "on average; the errors are continuous and no row is simply unbiased"
+        return replace(
+            self.reader.exact.details,
+            gaps=self.gaps,
+            by_validation=True,
+            claim=claim if self.reading.shape == "continuous" else "",
+        )
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones; as if none of them had been validated."""

@@ -168,7 +168,9 @@ class Design:
         few = ~own & (stands[-1] > 0.0)
         if few.any():
             variance = np.where(few, np.nan, variance)
-            warnings.warn(_too_few([sums.labels[i] for i in np.flatnonzero(few)]), ProxycalWarning, stacklevel=2)
+            warnings.warn(
+                _too_few([sums.labels[i] for i in np.flatnonzero(few)]), ProxycalWarning, stacklevel=2
+            )
         return calibrated, variance
 
 

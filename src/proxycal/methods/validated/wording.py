@@ -105,8 +105,12 @@ def error_shape(reading: GapReading, exact: MethodFit) -> Finding:
         way = "grow" if reading.slope > 0 else "shrink"
         text += f"; they {way} with the true value ({reading.slope:+.2g} per unit)"
     fits = reading.shape in ("none", "one size") and not reading.grows
-    model = "" if fits or exact.verdict != "bias found" else (
-        f" The model of one size says {exact.estimate.alpha:.4g}; the answer for rows does not rest on it alone."
+    model = (
+        ""
+        if fits or exact.verdict != "bias found"
+        else (
+            f" The model of one size says {exact.estimate.alpha:.4g}; the answer for rows does not rest on it alone."
+        )
     )
     return Finding(
         "What do the errors look like?",

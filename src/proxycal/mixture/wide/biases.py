@@ -34,12 +34,12 @@ ROUNDS = 5
 JUDGE_ROWS = 1_000
 MOST_GATE_PRODUCTS = 15
 GAMMA = (0.4, 0.7, 1.0)
-# Coefficients of variation between which the profile of a law of sizes is taken. A model this close in BIC
-# to the best explains the table about as well, and so does a larger one that leads by this much in AIC:
-# their sizes are inside the interval.
+# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads
+# by this much in AIC: their sizes are inside the interval.
 ALIKE, AIC_LEAD = 4.0, 1.0
 # The same where sizes vary: laws of sizes differ in their tails, of which few rows speak.
 ALIKE_VARYING = 8.0
+# Coefficients of variation between which the profile of a law of sizes is taken.
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
 
 

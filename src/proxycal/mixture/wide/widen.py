@@ -63,10 +63,27 @@ class WideLaw:
 
         To rows of unknown clusters an intercept is noise.
         """
+        return answers(self._likelihood(rows, low, high, noise), self.theta)
+
+    def parts(self, rows: Rows) -> list[tuple[Array, Array, Array]]:
+        """Share, mean around the content and sd of each cell (cells, n), of the unbiased and of the biased."""
+        likelihood = self._likelihood(rows)
+        cells, mu = likelihood.cells(self.theta), answers(likelihood, self.theta).mu
+        share = np.exp(cells.log_prior)
+        share /= share.sum(axis=(0, 1))
+        sd = np.broadcast_to(np.sqrt(cells.variance), share.shape)
+        mean = cells.mean - mu
+        return [(share[0], mean[0], sd[0])] + [
+            tuple(part[1:].reshape(-1, len(mu)) for part in (share, mean, sd))  # type: ignore[list-item]
+        ]
+
+    def _likelihood(
+        self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0
+    ) -> Likelihood:
         m = (rows.X @ self.index - self.index_mean) / self.index_sd
         noise = noise + self.tau**2
         problem = Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high, noise=noise)
-        return answers(Likelihood(problem, self.law), self.theta)
+        return Likelihood(problem, self.law)
 
     def slopes(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:
         """How p_biased and size of rows move with the parameters, (n,k) each."""

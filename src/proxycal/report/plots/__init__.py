@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError
-from proxycal.report.plots import estimates, gate, power, residual, scatter, who
+from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, sizes, totals, who
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 # In the order of the page.
 PLOTS = (
     estimates.PLOT,
+    gaps.PLOT,
     residual.PLOT,
+    sizes.PLOT,
     scatter.CALIBRATED,
     scatter.CONTENT,
+    totals.PLOT,
     who.PLOT,
     gate.PLOT,
     power.PLOT,
