@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Attempts of Newton's method, and steps of EM after each that fails. All later steps together are taken to
-# bring no more than LATER times what the last ones brought. Of 18 models that crept on 40,000 rows 16 were left;
+# bring no more than LATER times what the last ones brought. Of 18 that crept on 40,000 rows 16 were left;
 # up to step 60 they would have brought 11 times as much, one 25 times, and none would have come to its bar.
 ATTEMPTS, STEPS, LATER = 125, 6, 25.0
 # A model this far (in BIC) behind the best of its kind will not catch up any more; one that is FAR behind
