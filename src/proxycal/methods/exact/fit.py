@@ -150,7 +150,9 @@ def finish(
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        spanned(exact_estimate(bias, level), widened) if law is None else wide_estimate(widened, level),
+        wide_estimate(widened, level)
+        if law is not None and widened is not None
+        else spanned(exact_estimate(bias, level), widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -158,7 +160,8 @@ def finish(
     evidence = collect(bias, data, answers, estimates, moments, widened, checked)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
-    evidence = replace(evidence, kind=outcome.kind.kind, **told_by_environment(whole, outcome))
+    spike_p, rounding_p = told_by_environment(whole, outcome)
+    evidence = replace(evidence, kind=outcome.kind.kind, spike_p=spike_p, rounding_p=rounding_p)
     return ExactFit(
         sign=comparison.sign,
         level=level,
