@@ -15,7 +15,7 @@ from proxycal.settings import Settings
 
 def test_defaults_are_those_of_the_contract():
     settings = Settings()
-    assert (settings.method, settings.direction, settings.effect) == ("exact", "over", "constant")
+    assert (settings.method, settings.direction, settings.effect) == ("auto", "over", "constant")
     assert (settings.level, settings.missing, settings.random_state, settings.n_jobs) == (0.95, "raise", 0, 1)
 
 
