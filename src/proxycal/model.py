@@ -59,17 +59,18 @@ class ProxyCalibrator(BaseEstimator):
     roles : Roles
         Which column is what.
     method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
-        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact" compares
-        mixtures with and without a bias, "validated" learns from validated rows, "moments" is a cross-check that
-        assumes no shape, "gradual" is for a bias of every size that grades with the environment,
+        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact"
+        compares mixtures with and without a bias, "validated" learns from validated rows, "moments" is a
+        cross-check that assumes no shape, "gradual" is for a bias of every size that grades with the
+        environment,
         "paper" trains the two networks of the published method (needs
         pip install 'proxycal[paper]').
     direction : {"over", "under"}, default "over"
         Whether biased reports are too high or too low.
     scale : {"linear", "log"}, default "linear"
         "log" where the bias is a factor: biased rows report so many per cent of the truth. The outcome must
-        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_` what
-        biased rows report of the truth; calibrated values stay in the outcome's own units.
+        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_`
+        what biased rows report of the truth; calibrated values stay in the outcome's own units.
     log_proxies : sequence of str, default ()
         Proxies that are sizes (dollars, areas, counts), of which the logarithm is taken; zeros in them become
         a column of their own.
@@ -282,8 +283,8 @@ class ProxyCalibrator(BaseEstimator):
         Returns
         -------
         frame
-            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless the
-            verdict is "bias found", calibrated is what was reported, and low and high are missing.
+            A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless
+            the verdict is "bias found", calibrated is what was reported, and low and high are missing.
 
         Examples
         --------
@@ -301,8 +302,8 @@ class ProxyCalibrator(BaseEstimator):
         """Which n rows of a pandas or polars frame to validate next, drawn with known probabilities.
 
         A row per row to validate, under the index of `df`: row (line of a file with a header), id, report,
-        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained. Rows
-        that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
+        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained.
+        Rows that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
 
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)

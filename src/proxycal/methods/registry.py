@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class MethodFit(Protocol):
     """What the package asks of a finished fit of a method. Implementations are frozen dataclasses.
 
-    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record also has some of
+    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record also has some
+    of
 
         row_bias(arrays) -> RowBias         who is biased and by how much, and how both move with the k
                                             parameters that all rows share, on the scale of the fit
@@ -126,7 +127,7 @@ class Method:
     chooser: str = ""
 
     def choose(self, validated: int) -> str:
-        """The name of the method for a table with so many validated rows: its own, unless it stands for others."""
+        """The method for a table with so many validated rows: itself, unless it stands for others."""
         return str(self._load(self.chooser)(validated)) if self.chooser else self.name
 
     def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:
