@@ -65,7 +65,7 @@ def totals_files(
     for name in names:
         columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
     with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:
-        return _laid_out(add_up(fit, pieces, by, weights, statistic))  # type: ignore[no-any-return]
+        return _laid_out(add_up(fit, pieces, by, weights, statistic))
 
 
 def add_up(
