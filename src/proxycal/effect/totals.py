@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from proxycal.effect.grouped import Totals
 from proxycal.errors import SettingsError, TableError
-from proxycal.result import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.effect.grouped import Totals
     from proxycal.engine import Engine
-    from proxycal.result import Fit, Totals
+    from proxycal.result import Fit
     from proxycal.scale.pieces import Pieces
 
 
