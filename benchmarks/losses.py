@@ -168,9 +168,9 @@ def page(trials: pd.DataFrame) -> Page:
     parts = (
         Part("Reports of a share of the truth", [_biased_row(row) for row in _records(biased)],
              f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, "
-             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a bias "
-             "was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and is to be "
-             "found as often as by hand, no more. share without size: verdicts of \"no bias found\" with a "
+             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a "
+             "bias was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and "
+             "is to be found as often as by hand. share without size: verdicts of \"no bias found\" with a "
              "share of biased rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in _records(free)]),
         Part("Totals", _totals_rows(dollars[dollars["kept"] < 0.6], nations),

@@ -1,8 +1,9 @@
 """Validated rows: error of single rows, coverage of intervals, means and group means, and the next audit.
 
 Worlds of two contents, three proxies and two environment columns, n = 2,000, in which a report has noise and
-some are biased by sizes that vary, by states, or by rounding; and NHANES, where the truth was measured. One exact
-fit, which sees no truth, serves all shares of validated rows of a table: `method="validated"` starts from it.
+some are biased by sizes that vary, by states, or by rounding; and NHANES, where the truth was measured. One
+exact fit, which sees no truth, serves all shares of validated rows of a table: `method="validated"` starts
+from it.
 """
 
 from __future__ import annotations
@@ -208,17 +209,18 @@ def page(trials: pd.DataFrame) -> Page:
     worlds = figures[~figures["world"].str.startswith(NHANES)]
     parts = (
         Part("NHANES: error of unvalidated rows", [_nhanes_row(row) for row in _records(nhanes_rows)],
-             "Root mean squared errors, means over draws. regression: least squares of the truth on report, proxies "
-             "and environment. To reach: at most 0.5% above it everywhere, 2% below it for height, and for weight "
-             "at 5%."),
+             "Root mean squared errors, means over draws. regression: least squares of the truth on "
+             "report, proxies and environment. To reach: at most 0.5% above it everywhere, 2% below it for "
+             "height, and for weight at 5%."),
         Part("Worlds: error of unvalidated rows", [_world_row(row) for row in _records(worlds)],
-             "exact: the fit that sees no truth, as its verdict allows. To reach: at most 1.02 times the better of "
-             "the two, below both in at least five of the worlds."),
+             "exact: the fit that sees no truth, as its verdict allows. To reach: at most 1.02 times the "
+             "better of the two, below both in at least five of the worlds."),
         Part("What intervals hold", [_coverage_row(row) for row in _records(figures)],
-             f"groups: means of groups with {GROUP_ROWS} validated rows or more. CPU seconds beyond the exact fit."),
+             f"groups: means of groups with {GROUP_ROWS} validated rows or more. CPU seconds beyond the "
+             "exact fit."),
         Part("The next audit", [_audit_row(row) for row in _records(figures)],
-             "Design standard error of the mean, planned over random, by the number of rows. To reach: at most 0.90 "
-             "in two worlds of three, above 1.05 in none."),
+             "Design standard error of the mean, planned over random, by the number of rows. To reach: at "
+             "most 0.90 in two worlds of three, above 1.05 in none."),
     )  # fmt: skip
     return Page("Validated rows", parts, figures)
 

@@ -50,7 +50,8 @@ class Arrays:
     proxy_categorical, categorical            whether an encoded column of P (of E) is 0/1
     levels       {column: (n,) position in level_names[column]} for each categorical environment column
     level_names  {column: its levels}
-    inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a column
+    inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a
+    column
     """
 
     y: NDArray[np.float64] | None

@@ -237,7 +237,8 @@ def refuse_other_units(table: ReadTable, roles: Roles) -> None:
     times = None if truth is None else other_units(outcome_of(table, roles), truth)
     if times is not None:
         raise TableError(
-            f"column {shown(roles.truth)} (truth) is about {times:,.4g} times column {shown(roles.outcome)} in "
+            f"column {shown(roles.truth)} (truth) is about {times:,.4g} times column "
+            f"{shown(roles.outcome)} in "
             "validated rows, as if it were in other units: convert one of them"
         )
 

@@ -14,7 +14,8 @@ from proxycal.report.summary import change, number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from proxycal.result import Fit, Totals
+    from proxycal.effect.grouped import Totals
+    from proxycal.result import Fit
 
 # Groups shown: the largest of the column in which calibration differs most.
 MAX_GROUPS = 12
