@@ -196,8 +196,8 @@ def test_without_a_finding_the_outcome_is_left_alone(seed):
         ProxycalWarning, match=r"left as reported \(y_cal = y_obs, shift = 0\): The toy <says> so"
     ):
         out = model.calibrate(frame)
-    for name in ("y_cal", "y_cal_low", "y_cal_high"):
-        np.testing.assert_array_equal(out[name], frame["y"])
+    np.testing.assert_array_equal(out["y_cal"], frame["y"])
+    assert out[["y_cal_low", "y_cal_high"]].isna().all(axis=None)
     assert (out["shift"] == 0).all()
     assert set(out["p_biased"]) == {0.0, 1.0}
     assert out["mu"].notna().all()
@@ -271,7 +271,9 @@ def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
     roles = replace(ROLES, weights="w", truth="known", cluster="area")
     model = ProxyCalibrator(roles, method="toy").fit(frame)
     fewer = frame.drop(columns=["county", "w", "known", "area"])
-    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame))
+    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame.drop(columns="known")))
+    # A row whose truth is in the table is given its truth.
+    assert (model.calibrate(frame)["y_cal"] == 0.0).all()
 
 
 def test_a_pipeline_calibrates():
