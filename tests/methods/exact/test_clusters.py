@@ -24,13 +24,13 @@ def arrays_of(clusters=200, rows=5, sd=0.7, seed=0):
 
 
 def test_means_are_weighted_means_of_the_rows_of_a_cluster():
-    arrays = arrays_of(clusters=4, rows=3)
-    arrays = replace(arrays, weights=np.tile([1.0, 2.0, 3.0], 4))
+    arrays = arrays_of(clusters=10, rows=3)
+    arrays = replace(arrays, weights=np.tile([1.0, 2.0, 3.0], 10))
     means, codes = cluster_means(arrays)
-    np.testing.assert_array_equal(codes, np.repeat(np.arange(4), 3))
-    np.testing.assert_allclose(means.y, arrays.y.reshape(4, 3) @ [1.0, 2.0, 3.0] / 6.0)
-    np.testing.assert_allclose(means.P[:, 0], arrays.P[:, 0].reshape(4, 3) @ [1.0, 2.0, 3.0] / 6.0)
-    assert means.n == 4
+    np.testing.assert_array_equal(codes, np.repeat(np.arange(10), 3))
+    np.testing.assert_allclose(means.y, arrays.y.reshape(10, 3) @ [1.0, 2.0, 3.0] / 6.0)
+    np.testing.assert_allclose(means.P[:, 0], arrays.P[:, 0].reshape(10, 3) @ [1.0, 2.0, 3.0] / 6.0)
+    assert means.n == 10
     assert means.cluster is None
     np.testing.assert_array_equal(means.weights, 1.0)
 
