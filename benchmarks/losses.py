@@ -1,8 +1,8 @@
 """Losses in dollars: a report that is a share of the truth, zeros, and the totals of regions.
 
-Losses over six decades, reported at a share of the truth by about a third of the rows, and zero where there was
-little damage. Every table is fitted on the log scale as it is, and once more as the logarithm of its positive
-rows alone, which is what an expert would do by hand. The nations are those of the case study.
+Losses over six decades, reported at a share of the truth by about a third of the rows, and zero where there
+was little damage. Every table is fitted on the log scale as it is, and some once more as the logarithm of
+their positive rows alone, which is what an expert would do by hand. The nations are those of the case study.
 """
 
 from __future__ import annotations
@@ -167,14 +167,15 @@ def page(trials: pd.DataFrame) -> Page:
     nations = trials[trials["world"] == NATION]
     parts = (
         Part("Reports of a share of the truth", [_biased_row(row) for row in _records(biased)],
-             f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, zeros "
-             "removed, and by the log scale in the same tables. ratio: mean of the estimate where a bias was found. within 5%: share of those fits. A bias of 70% is under one "
-             "residual sd, and is to be found as often as by hand, no more. share without size: verdicts of \"no "
-             "bias found\" with a share of biased rows above 1% and a ratio of 99% or more."),
+             f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, "
+             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a "
+             "bias was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and "
+             "is to be found as often as by hand. share without size: verdicts of \"no bias found\" with a "
+             "share of biased rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in _records(free)]),
         Part("Totals", _totals_rows(dollars[dollars["kept"] < 0.6], nations),
-             "Tables with a bias of 30% or 50% and nations in which one was found. Groups are four regions of "
-             "a table, or the hazards of a nation."),
+             "Tables with a bias of 30% or 50% and nations in which one was found. Groups are four regions "
+             "of a table, or the hazards of a nation."),
         Part("Time", _time_rows(dollars),
              "CPU seconds of one fit, 30% of the truth and 30% zeros, on both scales."),
     )  # fmt: skip

@@ -24,9 +24,10 @@ from proxycal.errors import (
     SettingsError,
     TableError,
 )
+from proxycal.found import NotFittedError
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.methods.registry import register
-from proxycal.model import NotFittedError, ProxyCalibrator, load
+from proxycal.model import ProxyCalibrator, load
 from proxycal.settings import Settings
 from proxycal.store import RUN_FILES
 from proxycal.table.roles import Roles

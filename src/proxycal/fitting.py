@@ -9,12 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
+from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
 from proxycal.result import Fit, FittedRows
 from proxycal.scale.fit import fit_large, opened, pieces_of
 from proxycal.store import versions
 from proxycal.table.answers import describe
 from proxycal.table.encode import Encoder
+from proxycal.table.frames import to_pandas
+from proxycal.table.groups import read_weights
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.effect.grouped import Totals
     from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
     from proxycal.settings import Settings
@@ -79,7 +84,7 @@ def _kept(
         estimates=fitted.estimates,
         share_biased=fitted.share_biased,
         verdict=fitted.verdict,
-        findings=(*about.findings, *fitted.findings),
+        findings=most_helpful_first((*about.findings, *fitted.findings), fitted.verdict),
         settings=settings,
         roles=encoder.roles,
         n=n,
@@ -89,4 +94,20 @@ def _kept(
         rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
         labels=about.labels,
         training=about.training,
+        # Of a table in pieces these rows are a sample: `proxycal totals` adds all of them up.
+        totals=_totals(table, encoder, arrays, fitted, settings.level) if named is None else (),
     )
+
+
+def _totals(
+    table: Any, encoder: Encoder, arrays: Arrays, fitted: MethodFit, level: float
+) -> tuple[Totals, ...]:
+    """Totals of the fitted rows: in all, and by each categorical environment column."""
+    weights = read_weights(to_pandas(table), encoder.roles.weights)[arrays.kept]
+    groupings = {
+        name: Groups(codes, arrays.level_names[name])
+        for name, codes in arrays.levels.items()
+        if len(arrays.level_names[name]) > 1
+    }
+    sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights)
+    return tuple(conclude(fitted, part, level, by=name or None) for name, part in sums.items())

@@ -10,18 +10,18 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
 from proxycal.effect.calibrate import predict
-from proxycal.errors import ProxycalError, ProxycalWarning, RolesError, SettingsError
+from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
+from proxycal.found import Found
 from proxycal.methods.registry import METHODS
 from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Interval, Missing, Scale, Settings
 from proxycal.store import load_fit, save_fit
-from proxycal.table.answers import effect_columns, estimates_frame, gaps_text, laid_out
+from proxycal.table.answers import effect_columns, gaps_text, laid_out
 from proxycal.table.audit import audit
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from proxycal.effect.totals import Statistic
@@ -39,14 +38,10 @@ if TYPE_CHECKING:
     from proxycal.questions.answers import Power, Refutation
     from proxycal.questions.refits import KeptFit, Progress
     from proxycal.questions.refute import RefuterName
-    from proxycal.result import Finding, Fit, Prediction, Verdict
+    from proxycal.result import Finding, Prediction
 
 
-class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
-    """Something was asked of a model before `fit`: call fit(table) first."""
-
-
-class ProxyCalibrator(BaseEstimator):
+class ProxyCalibrator(Found, BaseEstimator):
     """Finds and removes a reporting bias with proxies that never saw the reporter.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
@@ -189,57 +184,6 @@ class ProxyCalibrator(BaseEstimator):
         """
         self.result_ = fit_files(tables, self.roles, self._settings(), jobs, engine, scheduler)
         return self
-
-    # --- what was found ---
-
-    @property
-    def alpha_(self) -> float:
-        """Size of the bias, >= 0, in the outcome's own units; with scale="log" a logarithm."""
-        return self._fitted().estimate.alpha
-
-    @property
-    def alpha_se_(self) -> float:
-        """Standard error of alpha."""
-        return self._fitted().estimate.se
-
-    @property
-    def alpha_interval_(self) -> tuple[float, float]:
-        """Interval of alpha at `level`."""
-        estimate = self._fitted().estimate
-        return estimate.low, estimate.high
-
-    @property
-    def ratio_(self) -> float:
-        """What biased rows report, as a share of the truth: exp(-alpha) if they under-report; scale="log" only."""
-        return self._ratio()[0]
-
-    @property
-    def ratio_interval_(self) -> tuple[float, float]:
-        """Interval of `ratio_` at `level`."""
-        return self._ratio()[1:]
-
-    @property
-    def share_biased_(self) -> float:
-        """Mean of P(A = 1 | data) over the fitted rows."""
-        return self._fitted().share_biased
-
-    @property
-    def verdict_(self) -> Verdict:
-        """One of "bias found", "no bias found", "not identified"."""
-        return self._fitted().verdict
-
-    @property
-    def findings_(self) -> list[Finding]:
-        """The reasons for the verdict, and what else a reader should know."""
-        return list(self._fitted().findings)
-
-    def summary(self) -> pd.DataFrame:
-        """A row per estimator (exact, moments, match): alpha, se, low, high, note.
-
-        With scale="log" also ratio, ratio_low and ratio_high: what biased rows report of the truth.
-        """
-        fit = self._fitted()
-        return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
 
     # --- answers for rows ---
 
@@ -421,9 +365,6 @@ class ProxyCalibrator(BaseEstimator):
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
         save_fit(folder, self._fitted())
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "result_")
-
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         asked = super().__repr__(N_CHAR_MAX)
         if not self.__sklearn_is_fitted__():
@@ -441,17 +382,6 @@ class ProxyCalibrator(BaseEstimator):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _ratio(self) -> tuple[float, float, float]:
-        fit = self._fitted()
-        if fit.settings.scale != "log":
-            raise SettingsError("a bias that is added is no ratio: fit with scale='log'")
-        return fit.estimate.ratio(fit.settings.sign)
-
-    def _fitted(self) -> Fit:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
-        return self.result_
 
     def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
         """The answer for the rows of a table that have one, and which those are."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
+    from proxycal.effect.grouped import Totals
     from proxycal.methods.registry import MethodFit
     from proxycal.questions.answers import Power, Refutation
     from proxycal.settings import Settings
@@ -353,6 +354,9 @@ class Fit:
         What each fitted row is called.
     training : Arrays
         The encoded rows, or a sample of many, for questions that refit.
+    totals : tuple of Totals
+        Totals of the fitted rows: in all, and by each categorical environment column; none of a table that
+        was read in pieces.
     questions : dict
         Refutations and power asked since, by name.
 
@@ -381,6 +385,7 @@ class Fit:
     rows: FittedRows = field(compare=False, repr=False)
     labels: np.ndarray = field(compare=False, repr=False)
     training: Arrays = field(compare=False, repr=False)
+    totals: tuple[Totals, ...] = field(default=(), compare=False, repr=False)
     questions: dict[str, Refutation | Power] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -390,7 +395,9 @@ class Fit:
             return ""
         own = self.method_fit.findings
         reasons = [finding.reading for finding in own if not finding.ok] or [own[0].reading]
+        helps = [finding.remedy for finding in self.findings if not finding.ok and finding.remedy]
+        advice = f" What would help most: {helps[0]}" if helps and self.verdict == "not identified" else ""
         return (
             f"the verdict is '{self.verdict}', so the outcome is left as reported "
-            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}"
+            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}{advice}"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.files import write_text
 from proxycal.report.pictures import Picture
-from proxycal.report.summary import between, number, percent, sentence
+from proxycal.report.summary import between, change, facts, number, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +27,15 @@ _FILE = "answer.json"
 class Answer:
     """A finished run: verdict and sentence, facts (name, value), pictures, and what the model warned of.
 
+    totals : rows of text: what is added up, reported, calibrated, interval, change; none without a finding.
+
     open_findings, findings : how many ask for attention, of how many. power : its reading, "" if not asked.
     """
 
     verdict: str
     sentence: str
     facts: tuple[tuple[str, str], ...]
+    totals: tuple[tuple[str, ...], ...]
     pictures: tuple[Picture, ...]
     warnings: tuple[str, ...]
     open_findings: int
@@ -45,12 +48,8 @@ def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str],
     answer = Answer(
         verdict=fit.verdict,
         sentence=sentence(fit),
-        facts=(
-            ("Estimated size", number(fit.estimate.alpha)),
-            (f"{fit.settings.level * 100:g}% interval", between(fit.estimate.low, fit.estimate.high)),
-            ("Share of biased rows", percent(fit.share_biased)),
-            ("Rows in the fit", f"{fit.n:,}"),
-        ),
+        facts=facts(fit),
+        totals=_totals(fit) if fit.verdict == "bias found" else (),
         pictures=tuple(pictures),
         warnings=tuple(warnings),
         open_findings=sum(not finding.ok for finding in fit.findings),
@@ -60,6 +59,20 @@ def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str],
     write_text(folder / _FILE, json.dumps(asdict(answer)))
 
 
+def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (
+            "all rows" if part.by is None else f"{part.by}: {row['group']}",
+            number(row["reported"]),
+            number(row["calibrated"]),
+            between(row["low"], row["high"]),
+            change(row["change_pct"]),
+        )
+        for part in fit.totals
+        for row in (part.records() if part.by is None else part.records()[:-1])
+    )
+
+
 def read_answer(folder: Path) -> Answer:
     """The answer in a job folder."""
     values = json.loads((folder / _FILE).read_text(encoding="utf-8"))
@@ -67,6 +80,7 @@ def read_answer(folder: Path) -> Answer:
         verdict=values["verdict"],
         sentence=values["sentence"],
         facts=tuple((name, value) for name, value in values["facts"]),
+        totals=tuple(tuple(row) for row in values["totals"]),
         pictures=tuple(Picture(**picture) for picture in values["pictures"]),
         warnings=tuple(values["warnings"]),
         open_findings=values["open_findings"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from proxycal.report.shell import OPTION_NAMES, role_options, shell
+from proxycal.report.shell import OPTION_NAMES, listed, role_options, shell
 from proxycal.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def shell_commands(source: Source, request: Request) -> str:
     fit = ["proxycal", "fit", _operand(source.table)]
     fit += [f"{option}={columns}" for option, columns in role_options(request.roles).items()]
     for name, value in _changed(request.settings).items():
-        fit.append(f"--{OPTION_NAMES.get(name, name)}={value}")
+        text = listed(value) if isinstance(value, tuple) else value
+        fit.append(f"--{OPTION_NAMES.get(name, name).replace('_', '-')}={text}")
     lines = (
         [shell("python", "-c", "import proxycal as pc\n" + "\n".join(preparation))]
         if (preparation := _prepare(source))

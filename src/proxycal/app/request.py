@@ -79,4 +79,7 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
         fields["level"] = round(fields["level"] / 100, 6)
     if "seed" in fields:
         fields["random_state"] = fields.pop("seed")
+    if "log_proxies" in fields:
+        # No box ticked is nothing at all.
+        fields["log_proxies"] = tuple(fields["log_proxies"] or ())
     return Settings.from_dict(fields)

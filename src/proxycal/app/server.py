@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from proxycal.app.timing import Pace
     from proxycal.app.workspace import Workspace, Workspaces
     from proxycal.result import Finding
+    from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
 T = TypeVar("T")
 
 # Seconds between two looks at a running job.
 _LOOK = 0.25
-_SETTINGS = ("direction", "missing", "method", "effect", "level", "seed")
+_SETTINGS = ("direction", "scale", "log_proxies", "missing", "method", "effect", "level", "seed")
 _CHANGED = "Columns or settings have changed since the result below: calibrate again to update it."
 _CANCELLED = "The run was cancelled and its files were deleted."
 
@@ -169,8 +170,8 @@ def _audit_step(page: Page) -> None:
     """The questions to the table, asked again whenever a role changes."""
 
     @reactive.extended_task
-    async def auditing(frame: Any, roles: Roles) -> list[Finding]:
-        return await in_thread(proxycal.audit, frame, roles)
+    async def auditing(frame: Any, roles: Roles, settings: Settings) -> list[Finding]:
+        return await in_thread(proxycal.audit, frame, roles, settings)
 
     @reactive.effect
     def _ask() -> None:
@@ -178,7 +179,8 @@ def _audit_step(page: Page) -> None:
             roles = page.roles()
         except ProxycalError:
             return  # said by the output below
-        auditing(_need(page.opened()).table.frame, roles)
+        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
+        auditing(_need(page.opened()).table.frame, roles, settings_from(asked))
 
     @render.ui
     def audit() -> HTML:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
@@ -15,6 +16,7 @@ from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.roles import Roles
+from proxycal.table.skew import is_skewed_size
 from proxycal.table.surface import APP_CHOICES
 
 if TYPE_CHECKING:
@@ -52,6 +54,13 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         for guess in guesses
         if guess.role == "environment" and not is_numeric_dtype(table.frame[guess.column])
     ]
+    sizes = [
+        guess.column
+        for guess in guesses
+        if is_numeric_dtype(table.frame[guess.column])
+        and is_skewed_size(table.frame[guess.column].to_numpy(dtype=float, na_value=np.nan))
+    ]
+    outcome = next((guess.column for guess in guesses if guess.role == "outcome"), None)
     return _filled(
         "columns",
         guesses=guesses,
@@ -62,6 +71,14 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         levels=levels,
         methods=METHODS.values(),
         missing=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "missing"],
+        scales=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "scale"],
+        scale_why=(
+            f"{outcome} is a size over several decades: a report of such a size is more often a share of the "
+            f"truth than the truth less a fixed amount. Consider “{APP_CHOICES['scale', 'log']}”."
+            if outcome in sizes
+            else ""
+        ),
+        sizes=[name for name in sizes if name != outcome],
     )
 
 

@@ -64,12 +64,18 @@ def check_writable(folder: Path) -> None:
 def result(model: ProxyCalibrator) -> dict[str, Any]:
     """The result of a fit as plain values."""
     fit = model.result_
+    ratio = {}
+    if fit.settings.scale == "log":
+        value, low, high = fit.estimate.ratio(fit.settings.sign)
+        ratio = {"ratio": value, "ratio_low": low, "ratio_high": high}
     return {
         "verdict": fit.verdict,
         "alpha": fit.estimate.alpha,
         "se": fit.estimate.se,
         "low": fit.estimate.low,
         "high": fit.estimate.high,
+        "scale": fit.settings.scale,
+        **ratio,
         "level": fit.settings.level,
         "share_biased": fit.share_biased,
         "rows": fit.n,

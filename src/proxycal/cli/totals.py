@@ -30,7 +30,7 @@ def totals(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Totals of a table with a fitted run: reported, calibrated, interval and change, overall and by group."""
+    """Totals of a table with a fitted run: reported, calibrated and interval, overall and by group."""
     from proxycal.files import kind_of, write_table
     from proxycal.report.terminal import show_totals
     from proxycal.scale.totals import totals_files

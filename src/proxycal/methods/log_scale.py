@@ -11,7 +11,6 @@ p, and not exp of the mean logarithm, which would be too low in every total. alp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ from proxycal.methods.parts import outcome_of
 from proxycal.result import Effects, Finding, number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from proxycal.methods.registry import MethodFit
     from proxycal.result import Details, Estimate, Prediction, Verdict
     from proxycal.settings import Settings
@@ -41,8 +42,8 @@ ZEROS_P = 1e-3
 class Zeros:
     """The rows that are immune: how many of n, and what the environment has to do with them.
 
-    p : of "given the proxies, the environment says nothing of zeros"; NaN where it was not asked. column : the
-    environment column that says most, higher : whether zeros are more common where it is higher.
+    p : of "given the proxies, the environment says nothing of zeros"; NaN where it was not asked. column :
+    the environment column that says most, higher : whether zeros are more common where it is higher.
     one_sided : validated rows where one of report and truth is zero and the other is not.
     """
 
@@ -95,7 +96,7 @@ class LogFit:
     """A method's fit of the positive rows on the log scale, answering in the outcome's own units.
 
     inner : the method's own record, in logarithms. positive : positions of its rows among the fitted ones.
-    gate : (1 + q,) who is biased by environment, for rows of zero. fill : a logarithm that stands in for theirs.
+    gate : (1 + q,) who is biased by environment, for rows of zero. fill : stands in for their logarithm.
     spread : mean over median of the outcome of given content, so that mu is a mean.
     """
 
@@ -105,11 +106,6 @@ class LogFit:
     gate: np.ndarray
     fill: float
     spread: float
-
-    @property
-    def factor(self) -> bool:
-        """Errors of totals are factors, too."""
-        return True
 
     @property
     def estimate(self) -> Estimate:
@@ -212,9 +208,7 @@ def from_log_state(
     return LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
 
 
-def fit_logs(
-    fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings
-) -> LogFit:
+def fit_logs(fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings) -> LogFit:
     """Fit the positive rows of arrays on the log scale."""
     logs = positive_logs(arrays)
     require_positive(logs, arrays.n, settings)
@@ -257,14 +251,14 @@ def positive_logs(arrays: Arrays) -> Arrays:
 
 
 def require_positive(logs: Arrays, n: int, settings: Settings) -> None:
-    """Refuse what no method could fit: too few positive rows, all alike, or none in a level that has a size."""
+    """Refuse what no method could fit: few positive rows, all alike, or none in a level with a size."""
     y = outcome_of(logs)
     need = max(MIN_POSITIVE, 2 * (logs.P.shape[1] + logs.E.shape[1]))
     if len(y) < need:
         raise TableError(
             f"on the log scale only rows above 0 say how large a bias is: {len(y)} of {n} are, and a fit on "
-            f"{logs.P.shape[1] + logs.E.shape[1]} proxy and environment columns needs {need}; add rows or use "
-            "fewer columns"
+            f"{logs.P.shape[1] + logs.E.shape[1]} proxy and environment columns needs {need}; add rows or "
+            "use fewer columns"
         )
     if float(np.ptp(y)) == 0.0:
         raise TableError(f"all {len(y)} rows above 0 report the same value: there is nothing to calibrate")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from proxycal.methods.log_scale import finish, positive_logs, require_positive
 from proxycal.methods.parts import outcome_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from proxycal.methods.log_scale import LogFit
     from proxycal.methods.registry import MethodFit
     from proxycal.scale.fit import EncodedPieces
@@ -84,8 +85,8 @@ def _counts(arrays: Arrays) -> _Counts:
     return _Counts(int(positive.sum()), float(weights.sum()), int((~positive).sum()), whole)
 
 
-def _on_logs(unit: float, function: Callable[[Arrays], R], arrays: Arrays) -> R | None:
-    """What the function makes of the positive rows of a piece; None where it has none."""
+def _on_logs(unit: float, function: Callable[[Arrays], R], arrays: Arrays) -> Any:
+    """What the function makes of the positive rows of a piece; None, which adds nothing, without any."""
     positive = outcome_of(arrays) > 0.0
     if not positive.any():
         return None

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class MethodFit(Protocol):
     """What the package asks of a finished fit of a method. Implementations are frozen dataclasses.
 
-    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record also has some
-    of
+    Totals (`effect.totals`) are sums of `predict`, with the error of alpha, unless the record has some of
 
         row_bias(arrays) -> RowBias         who is biased and by how much, and how both move with the k
                                             parameters that all rows share, on the scale of the fit

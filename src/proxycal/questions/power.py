@@ -159,7 +159,8 @@ def power(
             summarise([Injected(size, r.alpha / sd, r.low / sd, r.high / sd, r.verdict) for r, sd in pairs])
         )
     sd = float(np.mean(sds))
-    return Power(tuple(points), detectable(points), sd, describe(points, sd))
+    factor = kept.settings.sign if kept.on_logs else None
+    return Power(tuple(points), detectable(points), sd, describe(points, sd, factor))
 
 
 # --- the tables ---
@@ -259,8 +260,11 @@ def detectable(points: Sequence[PowerPoint], target: float = TARGET) -> float:
     return below.alpha + (above.alpha - below.alpha) * part
 
 
-def describe(points: Sequence[PowerPoint], sd: float) -> str:
-    """What the table could show, in one or two sentences; points in sds, alpha = 0 first where tried."""
+def describe(points: Sequence[PowerPoint], sd: float, factor: float | None = None) -> str:
+    """What the table could show, in one or two sentences; points in sds, alpha = 0 first where tried.
+
+    factor : the sign of a bias that multiplies the outcome, whose sizes are logarithms; else None.
+    """
     biased = [point for point in points if point.alpha > 0.0]
     size = detectable(points)
     if not math.isfinite(size):
@@ -271,10 +275,11 @@ def describe(points: Sequence[PowerPoint], sd: float) -> str:
         )
     else:
         least = "or less " if size == biased[0].alpha else ""
-        text = (
-            f"With your data you would detect a bias of {size:.2g} sd ({size * sd:.3g} in the outcome's "
-            f"units) {least}in {TARGET:.0%} of cases."
-        )
+        unit = f"{size * sd:.3g} in the outcome's units"
+        if factor is not None:
+            unit = f"reports of {math.exp(factor * size * sd):.0%} of the truth"
+        found = f"{least}in {TARGET:.0%} of cases"
+        text = f"With your data you would detect a bias of {size:.2g} sd ({unit}) {found}."
     free = [point for point in points if point.alpha == 0.0]
     if free and free[0].repetitions == 1:
         text += " In the table as it is, a bias is found." if free[0].chance else ""

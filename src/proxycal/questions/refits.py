@@ -80,7 +80,8 @@ class Trial:
 class KeptFit:
     """A fit that can be repeated: its rows, or as many as were kept, and the result on exactly these.
 
-    n_fitted : rows of the fit, of which `arrays` holds all or a part.
+    n_fitted : rows of the fit, of which `arrays` holds all or a part. on_logs : whether the outcome of
+    `arrays` is the logarithm of the user's.
     """
 
     arrays: Arrays
@@ -88,6 +89,7 @@ class KeptFit:
     method: Method
     fit: MethodFit
     n_fitted: int
+    on_logs: bool = False
 
     @classmethod
     def of(cls, arrays: Arrays, settings: Settings, method: Method, fit: MethodFit, n: int) -> KeptFit:
@@ -101,7 +103,7 @@ class KeptFit:
             fit = method.fit(arrays, settings)
         if isinstance(fit, LogFit):
             arrays, fit, settings = positive_logs(arrays), fit.inner, replace(settings, scale="linear")
-            n = n if part else arrays.n
+            return cls(arrays, settings, method, fit, n if part else arrays.n, on_logs=True)
         return cls(arrays, settings, method, fit, n)
 
     @property

@@ -13,11 +13,15 @@ from proxycal.report.diagram import WIDTH, diagram
 from proxycal.report.pictures import pictures_of
 from proxycal.report.summary import (
     between,
+    change,
     cite,
+    facts,
     gate_label,
     number,
     options,
     percent,
+    ratio_between,
+    ratio_text,
     refutations,
     reproduce,
     sentence,
@@ -38,6 +42,11 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     return _template().render(
         fit=fit,
         sentence=sentence(fit),
+        facts=facts(fit),
+        log=fit.settings.scale == "log",
+        ratio_text=ratio_text,
+        ratio_between=ratio_between,
+        as_share=lambda size: percent(math.exp(fit.settings.sign * size)),
         between=between,
         calibrates=not fit.why_left_alone,
         open_findings=[finding for finding in fit.findings if not finding.ok],
@@ -74,5 +83,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent, log=math.log)
+    environment.filters.update(number=number, percent=percent, change=change, log=math.log)
     return environment.get_template("report.html")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from proxycal.report.shell import role_options, shell
+from proxycal.report.shell import listed, role_options, shell
 
 if TYPE_CHECKING:
     from proxycal.questions.answers import Refutation
-    from proxycal.result import EnvironmentColumn, Fit, GateTerm
+    from proxycal.result import EnvironmentColumn, Estimate, Fit, GateTerm
 
 # More levels than this are hard to read in one column of a page: the rarest are shown together.
 MAX_LEVELS = 8
@@ -76,8 +76,14 @@ def sentence(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
     y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
     size = f"{number(main.alpha)} ({interval_text(main.low, main.high, fit.settings.level)})"
+    log = fit.settings.scale == "log"
+    if log:
+        size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
     if fit.verdict == "bias found":
-        where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the rows"
+        rows = "rows above zero" if log else "rows"
+        where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the {rows}"
+        if log:
+            return f"{y} is {way}: biased rows report about {size}, {where}."
         return f"{y} is {way} by about {size} {where}."
     # Validated rows judge the calibrated values themselves, whatever they say of a bias.
     then = (
@@ -89,6 +95,50 @@ def sentence(fit: Fit) -> str:
         f"These data cannot tell whether {y} is {way}: the estimate of {size} is not reliable, "
         f"and {y} is {then}."
     )
+
+
+def ratio_text(fit: Fit, row: Estimate) -> str:
+    """What biased rows report of the truth, where the bias is a factor: "40% of the truth"."""
+    ratio = row.ratio(fit.settings.sign)[0]
+    return f"{_ratio(ratio)} of the truth" if math.isfinite(ratio) else "n/a"
+
+
+def ratio_between(fit: Fit, row: Estimate) -> str:
+    """Both ends of the interval of that ratio, or "n/a"."""
+    _, low, high = row.ratio(fit.settings.sign)
+    return "n/a" if math.isnan(low) or math.isnan(high) else f"{_ratio(low)} to {_ratio(high)}"
+
+
+def ratio_interval_text(fit: Fit, row: Estimate) -> str:
+    """The interval of that ratio in words."""
+    between_ends = ratio_between(fit, row)
+    return (
+        "no interval" if between_ends == "n/a" else f"{fit.settings.level * 100:g}% interval {between_ends}"
+    )
+
+
+def _ratio(value: float) -> str:
+    """A ratio in per cent; thousands of per cent as a factor."""
+    return f"{value:.3g} times" if value >= 10.0 else percent(value) if value < 0.99 else f"{value:.1%}"
+
+
+def facts(fit: Fit) -> tuple[tuple[str, str], ...]:
+    """The numbers of the answer, each with its name."""
+    main, level = fit.estimate, f"{fit.settings.level * 100:g}% interval"
+    size = (("Estimated size", number(main.alpha)), (level, between(main.low, main.high)))
+    if fit.settings.scale == "log":
+        size = (("Biased rows report", ratio_text(fit, main)), (level, ratio_between(fit, main)))
+    counts = (("Share of biased rows", percent(fit.share_biased)), ("Rows in the fit", f"{fit.n:,}"))
+    return size + counts
+
+
+def change(value: float) -> str:
+    """A change in per cent, with its sign.
+
+    >>> change(12.345), change(float("nan"))
+    ('+12.3%', 'n/a')
+    """
+    return f"{value:+.1f}%" if math.isfinite(value) else "n/a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +230,12 @@ def sources(fit: Fit) -> dict[str, str]:
 
 def options(fit: Fit) -> dict[str, str]:
     """What the run was asked beside its roles, as option -> value."""
-    asked = {"effect": fit.settings.effect, "missing": fit.settings.missing}
+    asked = {
+        "scale": fit.settings.scale,
+        "log_proxies": ", ".join(fit.settings.log_proxies) or "none",
+        "effect": fit.settings.effect,
+        "missing": fit.settings.missing,
+    }
     own = fit.settings.sections.get(fit.settings.method)
     named = {} if own is None else asdict(own)
     return asked | {f"{fit.settings.method}.{name}": str(value) for name, value in named.items()}
@@ -193,9 +248,12 @@ def refutations(fit: Fit) -> list[Refutation]:
 
 def notebook(fit: Fit) -> str:
     """The result as a notebook shows it: verdict, estimators, and the findings that ask for something."""
+    log = fit.settings.scale == "log"
     rows = "".join(
         f"<tr><th>{html.escape(row.name)}</th><td>{number(row.alpha)}</td><td>{number(row.se)}</td>"
-        f"<td>{between(row.low, row.high)}</td><td>{html.escape(row.note)}</td></tr>"
+        f"<td>{between(row.low, row.high)}</td>"
+        + (f"<td>{ratio_text(fit, row)} ({ratio_between(fit, row)})</td>" if log else "")
+        + f"<td>{html.escape(row.note)}</td></tr>"
         for row in fit.estimates
     )
     failed = "".join(
@@ -205,7 +263,14 @@ def notebook(fit: Fit) -> str:
     )
     heads = "".join(
         f"<th>{head}</th>"
-        for head in ("estimator", "alpha", "se", f"{fit.settings.level * 100:g}% interval", "note")
+        for head in (
+            "estimator",
+            "alpha",
+            "se",
+            f"{fit.settings.level * 100:g}% interval",
+            *(["biased rows report"] if log else []),
+            "note",
+        )
     )
     return (
         f"<div><p><b>{html.escape(fit.verdict)}</b> ({fit.n:,} rows): {html.escape(sentence(fit))}</p>"
@@ -230,10 +295,13 @@ def reproduce(fit: Fit) -> str:
     options = role_options(fit.roles) | {
         "--direction": asked.direction,
         "--method": asked.method,
+        "--scale": asked.scale,
+        "--log-proxies": listed(asked.log_proxies),
         "--level": f"{asked.level:g}",
         "--effect": asked.effect,
         "--missing": asked.missing,
         "--seed": str(asked.random_state),
         "--out": "RUN",
     }
-    return shell("proxycal", "fit", "TABLE", *(part for option in options.items() for part in option))
+    given = (option for option in options.items() if option[1])
+    return shell("proxycal", "fit", "TABLE", *(part for option in given for part in option))

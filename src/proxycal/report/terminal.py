@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxycal.report.summary import between, number, sentence
+from proxycal.report.summary import between, change, number, ratio_between, ratio_text, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from proxycal.result import Estimate, Finding, Fit
+    from proxycal.result import Finding, Fit
 
 _STYLE = {"bias found": "bold red", "no bias found": "bold blue", "not identified": "bold yellow"}
 
@@ -32,22 +31,28 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
     console.print(sentence(fit))
     console.print()
-    console.print(estimate_table(fit.estimates, fit.estimate.name, fit.settings.level))
+    console.print(estimate_table(fit))
     show_findings(console, fit.findings)
 
 
-def estimate_table(estimates: Sequence[Estimate], main: str, level: float) -> Table:
+def estimate_table(fit: Fit) -> Table:
     """A row per estimator; the one that the answer uses is marked."""
+    estimates, main, level = fit.estimates, fit.estimate.name, fit.settings.level
+    log = fit.settings.scale == "log"
+    headings: tuple[str, ...] = ("size", "std. error", f"{level * 100:g}% interval")
+    if log:
+        headings = ("log size", "std. error", "biased rows report", f"{level * 100:g}% interval")
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("estimator")
-    for heading in ("size", "std. error", f"{level * 100:g}% interval"):
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     noted = any(row.note for row in estimates)
     if noted:
         table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        numbers = (number(row.alpha), number(row.se), between(row.low, row.high))
+        shown = (ratio_text(fit, row), ratio_between(fit, row)) if log else (between(row.low, row.high),)
+        numbers = (number(row.alpha), number(row.se), *shown)
         note = (Text(row.note),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")
@@ -62,13 +67,12 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     for heading in ("rows", "reported", "calibrated", f"{level * 100:g}% interval", "change"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in totals.to_dict("records"):
-        change = row["change_pct"]
         values = (
             f"{row['rows']:,}",
             number(row["reported"]),
             number(row["calibrated"]),
             between(row["low"], row["high"]),
-            f"{change:+.1f}%" if math.isfinite(change) else "n/a",
+            change(row["change_pct"]),
         )
         table.add_row(*(() if by is None else (Text(str(row[by])),)), *values)
     output().print(table)

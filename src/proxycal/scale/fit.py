@@ -153,9 +153,9 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     encoder = Encoder.fit(
         seen.sample,
         roles,
-        settings.missing,
+        settings.missing,  # type: ignore[arg-type]
         settings.scale,
-        settings.log_proxies,  # type: ignore[arg-type]
+        settings.log_proxies,
     )
     encoder = replace(
         encoder,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.effect.totals import Statistic, TotalSums, conclude, refuse_groups, shared_cov, sum_rows
+from proxycal.effect.totals import Groups, Statistic, TotalSums, conclude, refuse_groups, shared_cov, sum_rows
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.scale.piece import needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from proxycal.effect.totals import Totals
+    from proxycal.effect.grouped import Totals
     from proxycal.engine import Engine
     from proxycal.result import Fit
     from proxycal.scale.pieces import Pieces
@@ -46,7 +46,7 @@ def totals_frame(
         pieces = partition_pieces(frame, columns)
     else:
         pieces = FramePieces(to_pandas(frame, columns))
-    return _laid_out(add_up(fit, pieces, by, weights, statistic), by, frame)
+    return _laid_out(add_up(fit, pieces, by, weights, statistic), frame)
 
 
 def totals_files(
@@ -66,7 +66,7 @@ def totals_files(
     for name in names:
         columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
     with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:
-        return _laid_out(add_up(fit, pieces, by, weights, statistic), by)
+        return _laid_out(add_up(fit, pieces, by, weights, statistic))
 
 
 def add_up(
@@ -78,7 +78,7 @@ def add_up(
     rows = int(sums.rows.sum()) + sums.unanswered
     if not sums.rows.any():
         raise TableError(f"all {rows} rows have missing values, so there is nothing to add up: fill the gaps")
-    done = conclude(fit.method_fit, sums, statistic, fit.settings.level)
+    done = conclude(fit.method_fit, sums, fit.settings.level, statistic, by)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
     if sums.unanswered:
@@ -101,7 +101,8 @@ def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame
     if fit.encoder.missing == "drop" and not complete.any():
         return _nothing(fit, labels, len(frame))
     arrays = fit.encoder.transform(frame, design=False)
-    sums = sum_rows(fit.method_fit, arrays, codes[arrays.kept], labels, w[arrays.kept])
+    groups = Groups(codes[arrays.kept], tuple(labels))
+    sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept])
     gone = int((~arrays.kept).sum())
     return replace(sums, unanswered=gone)
 
@@ -126,15 +127,16 @@ def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None,
 
 def _nothing(fit: Fit, labels: Sequence[Hashable], rows: int) -> TotalSums:
     """The sums of a piece without a complete row."""
-    zeros, k = np.zeros(len(labels)), len(shared_cov(fit.method_fit))
-    none = np.zeros((len(labels), k))
-    counts = np.zeros(len(labels), dtype=np.int64)
-    return TotalSums(tuple(labels), counts, zeros, zeros, zeros, zeros, none, zeros[:, None][:, :0], rows)
+    groups = len(labels)
+    zeros, none = np.zeros(groups), np.zeros((groups, 0))
+    slope = np.zeros((groups, len(shared_cov(fit.method_fit))))
+    counts = np.zeros(groups, dtype=np.int64)
+    return TotalSums(tuple(labels), counts, zeros, zeros, zeros, zeros, slope, none, none, none, rows)
 
 
-def _laid_out(totals: Totals, by: str | None, like: Any = None) -> Any:
+def _laid_out(totals: Totals, like: Any = None) -> Any:
     """The totals as a frame: a row per group, all rows last."""
     columns: dict[str, Any] = {}
-    if by is not None:
-        columns[by] = np.array([str(label) for label in totals.labels], dtype=object)
+    if totals.by is not None:
+        columns[totals.by] = np.array(totals.labels, dtype=object)
     return from_columns(columns | totals.columns(), like)

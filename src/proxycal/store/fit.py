@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from proxycal import __version__
+from proxycal.effect.grouped import Totals
 from proxycal.errors import ProxycalError, StoreError, UnavailableError
 from proxycal.methods.registry import METHODS
 from proxycal.result import (
@@ -61,7 +62,11 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
         "estimate": estimate,
         "estimates": fit.estimates,
         "findings": fit.findings,
+        "totals": [totals.to_dict() for totals in fit.totals],
     }
+    if fit.settings.scale == "log":
+        ratio, low, high = estimate.ratio(fit.settings.sign)
+        results |= {"ratio": ratio, "ratio_interval": [low, high]}
     save_run(
         folder,
         Run(
@@ -102,6 +107,7 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             rows=_rows_from(run.rows),
             labels=run.labels,
             training=training_from(values["training"], run.tensors),
+            totals=tuple(Totals.from_dict(row) for row in values["totals"]),
             questions=_questions_from_dict(run.questions),
         )
     except UnavailableError:

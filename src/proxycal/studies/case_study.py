@@ -34,8 +34,8 @@ class HazardFit:
     """One fit of the study, without its model.
 
     rows : frame of p_biased, tau, calibrated, low, high by row of the hazard, in dollars but for tau
-    total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no bias
-    was found. note : why there is no fit, empty where there is one
+    total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no
+    bias was found. note : why there is no fit, empty where there is one
     """
 
     name: str
@@ -116,7 +116,7 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
 
 
 def _tau(model: ProxyCalibrator, table: pd.DataFrame) -> np.ndarray:
-    """Local effects of the log loss: exp(tau) is a report over those of unbiased rows with the same damage."""
+    """Local effects of the log loss: exp(tau) is a report over those of unbiased rows of like damage."""
     try:
         tau = np.asarray(model.effects(table)["tau"], dtype=float)
         return -np.log1p(-tau / table["loss"].to_numpy(dtype=float))
@@ -171,21 +171,20 @@ def _fits_frame(fits: list[HazardFit]) -> pd.DataFrame:
 def _totals(fits: list[HazardFit]) -> pd.DataFrame:
     """Dollars by hazard, reported and calibrated with intervals, and of all of them.
 
-    The fits share no parameter, so that their variances add up. With a hazard that has no finding nobody knows
-    how far the sum is off, and it has no interval.
+    The fits share no parameter, so that squares of their errors add up, to either side. With a hazard that
+    has no finding nobody knows how far the sum is off, and it has no interval.
     """
     names = ["reported", "calibrated", "low", "high", "change_pct"]
     rows = pd.DataFrame([fit.total for fit in fits])[names]
-    # An interval of the logarithm: half its width, in dollars.
-    half = rows["calibrated"] * np.log(rows["high"] / rows["low"]) / 2.0
     reported, calibrated = float(rows["reported"].sum()), float(rows["calibrated"].sum())
-    part = float(np.sqrt((half**2).sum())) / calibrated if calibrated else 0.0
-    known = bool(half.notna().all())
+    down, up = (
+        float(np.sqrt(((rows[end] - rows["calibrated"]) ** 2).sum(skipna=False))) for end in ("low", "high")
+    )
     overall = {
         "reported": reported,
         "calibrated": calibrated,
-        "low": calibrated * np.exp(-part) if known else np.nan,
-        "high": calibrated * np.exp(part) if known else np.nan,
+        "low": calibrated - down,
+        "high": calibrated + up,
         "change_pct": 100.0 * (calibrated / reported - 1.0) if reported else np.nan,
     }
     rows.insert(0, "hazard", [fit.name for fit in fits])

@@ -163,7 +163,7 @@ class CategoryCode:
 
 @dataclass(frozen=True, slots=True)
 class LogCode:
-    """A size -> its logarithm, standardised as `number` says, and a 0/1 column for zero where training had one.
+    """A size -> its logarithm, standardised as `number` says, and a 0/1 column for zero if there were some.
 
     A zero has no logarithm: `stand_in` takes its place, so that its 0/1 column says all that is to be said.
     """
@@ -180,8 +180,8 @@ class LogCode:
         positive = x > 0.0
         if not positive.any():
             raise TableError(
-                f"column {shown(column.name)} is nowhere above 0, so it has no logarithm: leave it out of the "
-                "proxies that are sizes"
+                f"column {shown(column.name)} is nowhere above 0, so it has no logarithm: leave it out of "
+                "the proxies that are sizes"
             )
         stand_in = float(np.average(np.log(x[positive]), weights=weights[positive]))
         number = NumberCode.fit(_in_logs(column, x, stand_in), weights, impute)
@@ -236,14 +236,14 @@ def _sizes(column: Column, index: pd.Index | None) -> NDArray[np.float64]:
     """The numbers of a column that is a size: 0 or more."""
     if column.numbers is None:
         raise TableError(
-            f"column {shown(column.name)} holds {column.kind} values ({listed(column.levels)}), which have no "
-            "logarithm: leave it out of the proxies that are sizes"
+            f"column {shown(column.name)} holds {column.kind} values ({listed(column.levels)}), which have "
+            "no logarithm: leave it out of the proxies that are sizes"
         )
     if (bad := column.numbers < 0.0).any():
         where = f", {rows_of(bad, index)}" if index is not None else ""
         raise TableError(
-            f"column {shown(column.name)} holds {counted(int(bad.sum()), 'negative value')}{where}, which have "
-            "no logarithm: correct them, or leave it out of the proxies that are sizes"
+            f"column {shown(column.name)} holds {counted(int(bad.sum()), 'negative value')}{where}, which "
+            "have no logarithm: correct them, or leave it out of the proxies that are sizes"
         )
     return column.numbers
 

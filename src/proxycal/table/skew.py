@@ -45,8 +45,9 @@ def skewed(table: AuditTable) -> list[Trouble]:
         troubles.append(
             Trouble(
                 _decades(outcome),
-                f"{shown(outcome.name)} is a size over several decades: its few largest rows decide a fit, and "
-                "a report of such a size is more often a share of the truth than the truth less a fixed amount.",
+                f"{shown(outcome.name)} is a size over several decades: its few largest rows decide a fit, "
+                "and a report of such a size is more often a share of the truth than the truth less a fixed "
+                "amount.",
                 _sentence(
                     f"{choose('scale', 'log')}: the bias is then a factor, zeros stay zero, and calibrated "
                     "values stay in the outcome's own units"
@@ -104,8 +105,8 @@ def _decades(column: Column) -> str:
     positive = column.numbers[column.numbers > 0.0]
     low, middle, high = np.nanmin(positive), np.nanmedian(positive), np.nanmax(positive)
     return (
-        f"column {shown(column.name)}: from {low:.3g} to {high:.3g} above 0, the largest {high / middle:,.0f} "
-        "times the median"
+        f"column {shown(column.name)}: from {low:.3g} to {high:.3g} above 0, the largest "
+        f"{high / middle:,.0f} times the median"
     )
 
 

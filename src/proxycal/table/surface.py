@@ -56,7 +56,7 @@ def choose(setting: str, *values: str) -> str:
     if surface == "shell":
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
-    return f"choose {labels} under More settings"
+    return f"choose {labels} {'in step 2' if setting == 'scale' else 'under More settings'}"
 
 
 def choose_columns(setting: str, names: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ import pytest
 import proxycal
 from proxycal import PaperSettings, load
 from proxycal.errors import SettingsError, TableError
-from proxycal.model import NotFittedError, ProxyCalibrator
+from proxycal.found import NotFittedError
+from proxycal.model import ProxyCalibrator
 from proxycal.questions.refute import REFUTERS, leak
 from proxycal.questions.refute.refutation import Refutation
 

@@ -42,7 +42,8 @@ class ExactFit:
 
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
-    the gate; cov : (m, m) of all parameters, in the units of the frame. cluster_sd : sd of what rows of a cluster share.
+    the gate; cov : (m, m) of all parameters, in the units of the frame. cluster_sd : sd of what rows of a
+    cluster share.
     controls : unbiased rows, or None where the split leaves nothing to match.
     verdict, findings : what the evidence allows to say, and the reasons.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError
-from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, who
+from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, totals, who
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ PLOTS = (
     residual.PLOT,
     scatter.CALIBRATED,
     scatter.CONTENT,
+    totals.PLOT,
     who.PLOT,
     gate.PLOT,
     power.PLOT,

@@ -34,7 +34,8 @@ def estimates(fit: Fit, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    label(ax, f"size of the bias in {short(fit.roles.outcome)} ({fit.settings.level * 100:g}% intervals)", "")
+    unit = "log size of the bias" if fit.settings.scale == "log" else "size of the bias"
+    label(ax, f"{unit} in {short(fit.roles.outcome)} ({fit.settings.level * 100:g}% intervals)", "")
     ax.grid(axis="y", visible=False)
     return ax
 

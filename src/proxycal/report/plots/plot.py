@@ -21,7 +21,7 @@ class Plot:
     ----------
     kind : str
         What `model.plot` calls it.
-    section : {"estimators", "evidence", "who", "attempts"}
+    section : {"estimators", "evidence", "totals", "who", "attempts"}
         The section of the page.
     title : str
         Its heading.
@@ -39,7 +39,7 @@ class Plot:
     """
 
     kind: str
-    section: Literal["estimators", "evidence", "who", "attempts"]
+    section: Literal["estimators", "evidence", "totals", "who", "attempts"]
     title: str
     alt: Callable[[Fit], str]
     caption: Callable[[Fit], str]

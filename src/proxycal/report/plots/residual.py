@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.report.plots.fit_scale import on_fit_scale
 from proxycal.report.plots.plot import Plot
 from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, plain, short, styled
 from proxycal.report.summary import number
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 def residual(fit: Fit, ax: Axes | None = None) -> Axes:
     """Outcome minus content, each row split into its biased and its unbiased part by p_biased."""
     ax = styled(ax, height=3.3)
-    gap = fit.rows.y_obs - fit.rows.predicted.mu
+    rows = on_fit_scale(fit)
+    gap = rows.y - rows.mu
     # The outermost rows would squeeze everything else into a few bars; they count in the first and the last.
     low, high = np.quantile(gap, [0.001, 0.999])
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     bins = np.linspace(low, high, int(np.clip(np.sqrt(len(gap)), 15, 60)) + 1)
     inside = np.clip(gap, low, high)
-    p, weights = fit.rows.predicted.p_biased, fit.rows.weights
+    p, weights = rows.p_biased, rows.weights
     ax.hist(
         [inside, inside],
         bins=list(bins),
@@ -50,20 +52,22 @@ def residual(fit: Fit, ax: Axes | None = None) -> Axes:
         )
     label(
         ax,
-        f"{short(fit.roles.outcome)} minus what its content predicts (mu)",
+        f"log of {short(fit.roles.outcome)} minus what its content predicts"
+        if fit.settings.scale == "log"
+        else f"{short(fit.roles.outcome)} minus what its content predicts (mu)",
         "rows" if bool(np.all(weights == 1.0)) else "weight",
     )
-    _fitted_curve(ax, fit, bins)
+    _fitted_curve(ax, fit, bins, float(weights.sum()))
     legend(ax)
     return ax
 
 
-def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray) -> None:
+def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray, total: float) -> None:
     """What the fitted mixture expects in a bar centred on each place: all rows, and those without a bias."""
     curve = fit.method_fit.details.curve
     if curve is None:
         return
-    at, total = curve.at, float(fit.rows.weights.sum())
+    at = curve.at
     half = (bins[1] - bins[0]) / 2.0
     x = np.linspace(bins[0] + half, bins[-1] - half, 300)
 
@@ -83,7 +87,8 @@ PLOT = Plot(
         f"Histogram of {fit.roles.outcome} minus its content prediction, split into unbiased and biased rows."
     ),
     caption=lambda fit: (
-        "A reporting bias shows as a second copy of the distribution, shifted to the dashed line. Each row "
+        ("Logarithms of the rows above zero. " if fit.settings.scale == "log" else "")
+        + "A reporting bias shows as a second copy of the distribution, shifted to the dashed line. Each row "
         "counts towards both colours, by its probability of being biased."
         + (
             ""

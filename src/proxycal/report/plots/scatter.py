@@ -41,10 +41,15 @@ def calibrated(fit: Fit, ax: Axes | None = None) -> Axes:
 
 
 def _cloud(ax: Axes, fit: Fit, x: np.ndarray, y: np.ndarray) -> None:
-    keep = np.linspace(0, len(fit.rows.y_obs) - 1, min(len(fit.rows.y_obs), MAX_POINTS)).astype(int)
+    log = fit.settings.scale == "log"
+    there = np.flatnonzero(fit.rows.y_obs > 0.0) if log else np.arange(len(fit.rows.y_obs))
+    keep = there[np.linspace(0, len(there) - 1, min(len(there), MAX_POINTS)).astype(int)]
     scale = ScalarMappable(Normalize(0.0, 1.0), BY_PROBABILITY)
     colours = scale.to_rgba(fit.rows.predicted.p_biased[keep])
     ax.scatter(x[keep], y[keep], c=colours, s=12, alpha=0.75, linewidths=0, rasterized=True)
+    if log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
     both = np.concatenate([x[keep], y[keep]])
     ends = [float(np.min(both)), float(np.max(both))]
     ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle=":")
@@ -52,6 +57,14 @@ def _cloud(ax: Axes, fit: Fit, x: np.ndarray, y: np.ndarray) -> None:
     bar.set_label("probability of being biased", fontsize=9, color=INK)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=9, colors=MUTED, length=0)
+
+
+def _zeros(fit: Fit) -> str:
+    return (
+        " Both axes are logarithmic: zeros, which stay zero, are not shown."
+        if fit.settings.scale == "log"
+        else ""
+    )
 
 
 CALIBRATED = Plot(
@@ -63,7 +76,7 @@ CALIBRATED = Plot(
     ),
     caption=lambda fit: (
         "Rows on the dotted line were not changed; the others were moved by the size of the bias times "
-        "their probability of being biased."
+        "their probability of being biased." + _zeros(fit)
     ),
     draw=calibrated,
     # Where nothing was changed, it is the dotted line and nothing else.
@@ -81,6 +94,7 @@ CONTENT = Plot(
     ),
     caption=lambda fit: (
         "Each dot is a row. On the dotted line, the reported value equals its content prediction."
+        + _zeros(fit)
     ),
     draw=content,
 )

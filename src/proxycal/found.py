@@ -1,0 +1,88 @@
+"""What a fitted model says of the bias: the attributes with a trailing underscore, and the summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sklearn.exceptions
+
+from proxycal.errors import ProxycalError, SettingsError
+from proxycal.table.answers import estimates_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from proxycal.result import Finding, Fit, Verdict
+
+
+class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
+    """Something was asked of a model before `fit`: call fit(table) first."""
+
+
+class Found:
+    """The attributes of `ProxyCalibrator` that exist once it is fitted; all are read from `result_`."""
+
+    result_: Fit
+
+    @property
+    def alpha_(self) -> float:
+        """Size of the bias, >= 0, in the outcome's own units; with scale="log" a logarithm."""
+        return self._fitted().estimate.alpha
+
+    @property
+    def alpha_se_(self) -> float:
+        """Standard error of alpha."""
+        return self._fitted().estimate.se
+
+    @property
+    def alpha_interval_(self) -> tuple[float, float]:
+        """Interval of alpha at `level`."""
+        estimate = self._fitted().estimate
+        return estimate.low, estimate.high
+
+    @property
+    def ratio_(self) -> float:
+        """What biased rows report of the truth, exp(-alpha) if they under-report; with scale="log" only."""
+        return self._ratio()[0]
+
+    @property
+    def ratio_interval_(self) -> tuple[float, float]:
+        """Interval of `ratio_` at `level`."""
+        return self._ratio()[1:]
+
+    @property
+    def share_biased_(self) -> float:
+        """Mean of P(A = 1 | data) over the fitted rows."""
+        return self._fitted().share_biased
+
+    @property
+    def verdict_(self) -> Verdict:
+        """One of "bias found", "no bias found", "not identified"."""
+        return self._fitted().verdict
+
+    @property
+    def findings_(self) -> list[Finding]:
+        """The reasons for the verdict, and what else a reader should know."""
+        return list(self._fitted().findings)
+
+    def summary(self) -> pd.DataFrame:
+        """A row per estimator (exact, moments, match): alpha, se, low, high, note.
+
+        With scale="log" also ratio, ratio_low and ratio_high: what biased rows report of the truth.
+        """
+        fit = self._fitted()
+        return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "result_")
+
+    def _fitted(self) -> Fit:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("this ProxyCalibrator is not fitted: call fit(table) first")
+        return self.result_
+
+    def _ratio(self) -> tuple[float, float, float]:
+        fit = self._fitted()
+        if fit.settings.scale != "log":
+            raise SettingsError("a bias that is added is no ratio: fit with scale='log'")
+        return fit.estimate.ratio(fit.settings.sign)

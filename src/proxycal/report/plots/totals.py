@@ -1,0 +1,99 @@
+"""Plot: reported and calibrated totals of groups of rows, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from proxycal.report.plots.plot import Plot
+from proxycal.report.style import BIASED, INK, MUTED, label, legend, plain, short, styled
+from proxycal.report.summary import change, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from proxycal.effect.grouped import Totals
+    from proxycal.result import Fit
+
+# Groups shown: the largest of the column in which calibration differs most.
+MAX_GROUPS = 12
+
+
+def totals(fit: Fit, ax: Axes | None = None) -> Axes:
+    """A line per group from what was reported to what is calibrated, with the interval of the latter."""
+    shown = _shown(fit)
+    rows = shown.records()
+    rows = sorted(rows[:-1], key=lambda row: -row["calibrated"])[:MAX_GROUPS] if shown.by else rows
+    ax = styled(ax, height=1.3 + 0.3 * len(rows))
+    for y, row in enumerate(rows):
+        # Dark over light: the interval, then both values.
+        ax.plot([row["low"], row["high"]], [y, y], color=BIASED, linewidth=5.0, alpha=0.35,
+                solid_capstyle="butt", label="interval" if y == 0 else None)  # fmt: skip
+        ax.plot([row["reported"], row["calibrated"]], [y, y], color=MUTED, linewidth=0.8, zorder=1)
+        ax.plot([row["reported"]], [y], "D", color=MUTED, markersize=5, linestyle="none",
+                label="reported" if y == 0 else None)  # fmt: skip
+        ax.plot([row["calibrated"]], [y], "o", color=BIASED, markersize=6, linestyle="none",
+                label="calibrated" if y == 0 else None)  # fmt: skip
+        ax.annotate(change(row["change_pct"]), xy=(1.0, y), xycoords=("axes fraction", "data"), xytext=(4, 0),
+                    textcoords="offset points", va="center", color=INK, fontsize=9)  # fmt: skip
+    names = [row["group"] if shown.by else "all rows" for row in rows]
+    ax.set_yticks(range(len(rows)), [plain(short(name)) for name in names])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ends = np.array([[row[name] for name in ("low", "high", "reported", "calibrated")] for row in rows])
+    if np.nanmin(ends) >= 0.0:
+        ax.set_xlim(left=0.0)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: brief(value)))
+    by = f", by {short(shown.by)}" if shown.by else ""
+    label(ax, f"total of {short(fit.roles.outcome)}{by}", "")
+    ax.grid(axis="y", visible=False)
+    legend(ax)
+    return ax
+
+
+def brief(value: float) -> str:
+    """A number of any size in a few characters.
+
+    >>> brief(12_500_000.0), brief(0.0), brief(-3000.0)
+    ('12.5M', '0', '-3K')
+    """
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if abs(value) >= unit:
+            return f"{value / unit:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def _shown(fit: Fit) -> Totals:
+    """The totals of the column whose groups calibration changes most differently, or of all rows."""
+    grouped = [part for part in fit.totals if part.by is not None and len(part.labels) > 2]
+    return max(grouped, key=_spread) if grouped else fit.totals[0]
+
+
+def _spread(part: Totals) -> float:
+    known = part.change_pct[:-1][np.isfinite(part.change_pct[:-1])]
+    return float(np.ptp(known)) if len(known) else 0.0
+
+
+PLOT = Plot(
+    kind="totals",
+    section="totals",
+    title="Reported and calibrated totals",
+    alt=lambda fit: (
+        f"Totals of {fit.roles.outcome}: reported {number(float(fit.totals[0].reported[-1]))}, calibrated "
+        f"{number(float(fit.totals[0].calibrated[-1]))}; the table has those of groups."
+    ),
+    caption=lambda fit: (
+        f"Each line leads from the reported to the calibrated total; bands are {fit.settings.level * 100:g}% "
+        "intervals, and the change stands at the right."
+    ),
+    draw=totals,
+    lacking=lambda fit: (
+        ""
+        if fit.totals
+        else "the table was read in pieces: `proxycal totals RUN TABLE` or model.totals adds it up"
+    ),
+    on_page=lambda fit: fit.verdict == "bias found",
+    wide=True,
+)
