@@ -17,6 +17,7 @@ from benchmarks import (
     validated,
     violations,
     workers,
+    worlds,
 )
 from benchmarks.bench import Bench, run, so_far
 from benchmarks.pages import markdown, write
@@ -37,6 +38,8 @@ BENCHES = {
     "sampled": sampled.bench,
     "validated": validated.bench,
     "violations": violations.bench,
+    "worlds": worlds.bench,
+    "worlds-tuning": worlds.tuning,
 }
 TIMINGS = {"speed": speed.page, "scale": scale.page, "workers": workers.page}
 

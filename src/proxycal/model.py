@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from proxycal.effect.totals import Statistic

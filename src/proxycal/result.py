@@ -277,6 +277,8 @@ class Details:
     that differs between environments. models_direct : whether it lets the environment move the outcome.
     sizes : (BIC, alpha) of every model with a bias of one size that was compared.
     log_spread : on the log scale, log of mean over median of the outcome of given content, else 0.
+    law : what the fitted law says of the bias beyond one size and a gate by the environment, as a clause; ""
+    where it says no more. unit : what is biased or not: "rows", or "clusters" that share their bias.
     claim : what to say after the size of a bias, in place of the share of biased rows, where the bias has no
     two states: relative to what, and under which assumption.
     gaps : errors of validated rows, of a method that learns from them.
@@ -291,6 +293,8 @@ class Details:
     models_noise: bool = False
     models_direct: bool = False
     sizes: tuple[tuple[float, float], ...] = ()
+    law: str = ""
+    unit: str = "rows"
     claim: str = ""
     log_spread: float = 0.0
     gaps: Gaps | None = None

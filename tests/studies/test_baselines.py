@@ -61,7 +61,7 @@ def test_the_oracle_is_near_the_truth_and_needs_the_true_a(sim):
 
 def test_tedvae_attenuates_the_bias_where_its_treatment_is_the_trials_own():
     jobs = load_jobs()
-    folds = make_folds(inject_bias(jobs.table, jobs.roles, alpha=5.0, random_state=0), 10)[:2]
+    folds = make_folds(inject_bias(jobs.table, jobs.roles, alpha=5.0, random_state=0), 10)[:1]
     short = TedvaeSettings(PaperSettings(width=64, epochs=20, min_steps=150))
     groups = [answer.alpha for answer in tedvae(folds, short, seed=0)]
     trial = [answer.alpha for answer in tedvae(folds, short, seed=0, treatment="treat")]

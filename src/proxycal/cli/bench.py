@@ -22,7 +22,8 @@ def bench(
     kind: Annotated[
         str,
         typer.Argument(
-            help="accuracy, coverage, gradual, losses, null, sampled, validated, violations, speed, scale or workers."
+            help="accuracy, coverage, gradual, losses, null, sampled, validated, violations, worlds, "
+            "worlds-tuning, speed, scale or workers."
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of under two minutes.")] = False,

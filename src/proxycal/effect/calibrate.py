@@ -131,8 +131,9 @@ def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -
     predicted = _in_blocks(fitted, arrays, rows)
     y = arrays.y if rows is None else arrays.y[rows]
     if fitted.verdict != "bias found" and not fitted.details.by_validation:
-        # Data that were right must not be made worse.
-        predicted = replace(predicted, y_cal=y, y_cal_low=y, y_cal_high=y, shift=np.zeros_like(y))
+        # Data that were right must not be made worse; how far from the truth they are, nobody knows.
+        unknown = np.full_like(y, np.nan)
+        predicted = replace(predicted, y_cal=y, y_cal_low=unknown, y_cal_high=unknown, shift=np.zeros_like(y))
     if arrays.truth is None:
         return predicted
     truth = arrays.truth if rows is None else arrays.truth[rows]

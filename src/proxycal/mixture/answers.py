@@ -11,8 +11,9 @@ from scipy.special import ndtr
 from proxycal.mixture.laws import content_mean, posterior
 
 if TYPE_CHECKING:
-    from proxycal.mixture.designs import Data, Spec
+    from proxycal.mixture.designs import Data, Frame, Spec
     from proxycal.mixture.laws import Params, Rows
+    from proxycal.mixture.wide.widen import WideLaw
 
 # A curve is smooth long before this many rows are averaged, at this many places.
 CURVE_ROWS, CURVE_POINTS = 2_000, 400
@@ -24,7 +25,8 @@ class RowAnswers:
 
     rows : their features. p_biased : (n,) P(A=1|data). mu : (n,) the outcome without a bias.
     content : (n, d) the content that drives the outcome, each component's own linear predictor.
-    size : (n,) the bias that each row has if it has one.
+    size : (n,) the bias that each row has if it has one; spread : (n,) its sd where sizes vary, else 0.
+    prior : (n,) P(A=1) before the outcome is seen.
     """
 
     rows: Rows
@@ -32,11 +34,27 @@ class RowAnswers:
     mu: np.ndarray
     content: np.ndarray
     size: np.ndarray
+    spread: np.ndarray
+    prior: np.ndarray
 
 
-def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
-    """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise."""
+def answer_rows(
+    spec: Spec,
+    data: Data,
+    cluster_sd: float,
+    law: WideLaw | None = None,
+    ranges: tuple[np.ndarray, np.ndarray] | None = None,
+    noise: np.ndarray | float = 0.0,
+) -> RowAnswers:
+    """The answers of a model for any rows; to a row of an unknown cluster its intercept is noise.
+
+    law : the wider law that answers in place of the model, in its features. ranges : low, high (n,) that
+    the outcome stands for, or None where it is exact. noise : (n,) further variance of the outcome, which
+    only the law hears of.
+    """
     rows = spec.frame.rows(replace(data, truth=None))
+    if law is not None:
+        return _answer_widely(law, rows, spec.frame, ranges, noise)
     own = posterior(spec.params, rows, spec.shape)
     p_biased = own.p_biased[0]
     if cluster_sd > 0.0:
@@ -47,6 +65,28 @@ def answer_rows(spec: Spec, data: Data, cluster_sd: float) -> RowAnswers:
         mu=content_mean(spec.params, rows, own) * spec.frame.scale + spec.frame.centre,
         content=_content(spec, rows),
         size=rows.D @ spec.params.a[0] * spec.frame.scale,
+        spread=np.zeros(len(p_biased)),
+        prior=own.pi[0],
+    )
+
+
+def _answer_widely(
+    law: WideLaw,
+    rows: Rows,
+    frame: Frame,
+    ranges: tuple[np.ndarray, np.ndarray] | None,
+    noise: np.ndarray | float,
+) -> RowAnswers:
+    low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
+    found = law.answers(rows, low, high, noise / frame.scale**2)
+    return RowAnswers(
+        rows=rows,
+        p_biased=found.p_biased,
+        mu=found.mu * frame.scale + frame.centre,
+        content=(rows.X @ law.index * frame.scale)[:, None],
+        size=found.size * frame.scale,
+        spread=found.spread * frame.scale,
+        prior=found.prior,
     )
 
 
@@ -68,29 +108,38 @@ def _content(spec: Spec, rows: Rows) -> np.ndarray:
 
 
 def residual_shares(
-    spec: Spec, data: Data, cluster_sd: float, low: float, high: float
+    spec: Spec, data: Data, cluster_sd: float, low: float, high: float, law: WideLaw | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outcome minus content under the model, over a range.
+    """Outcome minus content under the model, or under the wider law, over a range.
 
     Places (m,); the shares of rows below each (2, m): P(y - mu <= place, A = 0) and the same with A = 1; and
     the shares of unbiased and biased rows in all (2,).
     """
     chosen = np.arange(0, len(data.y), max(1, len(data.y) // CURVE_ROWS))
     rows = spec.frame.rows(replace(data, truth=None, cluster=None).take(chosen))
-    post = posterior(spec.params, rows, spec.shape)
     scale = spec.frame.scale
-    mean = spec.params.beta[0] @ rows.X.T - content_mean(spec.params, rows, post)
-    sd = np.exp(spec.params.log_sigma[0])[:, None] * np.ones(len(chosen))
-    if post.precision is not None:
-        sd = sd / np.sqrt(post.precision[0])
-    # What rows of a cluster share is part of what is seen around the content.
-    sd = np.hypot(sd, cluster_sd / scale)
-    share = np.exp(post.log_w[0]) * (rows.weights / rows.weights.sum())
+    parts = _plain_parts(spec, rows, cluster_sd / scale) if law is None else law.parts(rows)
+    weights = rows.weights / rows.weights.sum()
     margin = 0.05 * (high - low) or 1.0
     at = np.linspace(low - margin, high + margin, CURVE_POINTS)
     below, total = [], []
-    for moved, part in ((0.0, 1.0 - post.pi[0]), (post.shift[0], post.pi[0])):
-        # One place at a time: (J, rows) numbers, not (places, J, rows).
-        below.append([float(np.sum(share * part * ndtr((t / scale - mean - moved) / sd))) for t in at])
-        total.append(float(np.sum(share * part)))
+    for share, mean, sd in parts:
+        # One place at a time: (cells, rows) numbers, not (places, cells, rows).
+        below.append([float(np.sum(weights * share * ndtr((t / scale - mean) / sd))) for t in at])
+        total.append(float(np.sum(weights * share)))
     return at, np.array(below), np.array(total)
+
+
+def _plain_parts(
+    spec: Spec, rows: Rows, cluster_sd: float
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Share, mean around the content and sd of each component (J, n), of the unbiased and of the biased."""
+    post = posterior(spec.params, rows, spec.shape)
+    mean = spec.params.beta[0] @ rows.X.T - content_mean(spec.params, rows, post)
+    sd = np.exp(spec.params.log_sigma[0])[:, None] * np.ones(len(rows.y))
+    if post.precision is not None:
+        sd = sd / np.sqrt(post.precision[0])
+    # What rows of a cluster share is part of what is seen around the content.
+    sd = np.hypot(sd, cluster_sd)
+    share = np.exp(post.log_w[0])
+    return [(share * (1.0 - post.pi[0]), mean, sd), (share * post.pi[0], mean + post.shift[0], sd)]

@@ -87,10 +87,29 @@ def fit_exact(
         index = _sample(n, SECOND_LOOK * compare_rows, seed)
         candidates, floor = _select(data, index, effect, max_j, total)
     close = _undecided(candidates, data, floor, index, total, whole)
+    if whole:
+        bias, null, gain = _compared(close, data, floor, max_j)
+    else:
+        # All rows decide; until then the leaders of the sample stand for them.
+        null, bias = (next(c for c in close if c.claims_bias == claim) for claim in (False, True))
+        gain = null.bic - bias.bic
+    offset = np.empty(n)
+    offset[order] = bias.view.offset
+    codes = None if data.cluster is None else [data.cluster[part] for part in pieces(n)]
+    chunks = bias.frame.chunks(bias.view.of(data))
+    answer = conclude(chunks, codes, bias, null, tuple(candidates), len(index), floor)
+    return replace(answer, gain=gain, offset=offset, undecided=() if whole else tuple(close))
+
+
+def _compared(
+    close: list[Candidate], data: Data, floor: float, max_j: int
+) -> tuple[Candidate, Candidate, float]:
+    """The best model with a bias, and without, at the maximum of all rows; and the lead of the first."""
+    n = len(data.y)
     null = _best([candidate for candidate in close if not candidate.claims_bias], data, floor)
     bias = _best([candidate for candidate in close if candidate.claims_bias], data, floor, null.bic)
     part = spaced(n, JUDGE_ROWS) if n > 2 * JUDGE_ROWS else np.arange(n)
-    bias, null, gain = settle(
+    return settle(
         bias,
         null,
         few=lambda candidate: candidate.frame.chunks(candidate.view.of(data, part)),
@@ -98,12 +117,6 @@ def fit_exact(
         floor=floor,
         max_j=max_j,
     )
-    offset = np.empty(n)
-    offset[order] = bias.view.offset
-    codes = None if data.cluster is None else [data.cluster[part] for part in pieces(n)]
-    chunks = bias.frame.chunks(bias.view.of(data))
-    answer = conclude(chunks, codes, bias, null, tuple(candidates), len(index), floor)
-    return replace(answer, gain=gain, offset=offset, undecided=() if whole else tuple(close))
 
 
 def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:

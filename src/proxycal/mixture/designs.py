@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from proxycal.mixture.features import Basis, expand_each, fit_basis, joined, orthonormal
+from proxycal.mixture.features import Basis, expand_each, fit_basis, fit_products, joined, orthonormal
 from proxycal.mixture.laws import Params, Rows, Shape
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHUNK = 16384
 KEEP_ROWS = 200_000
 BASIS_ROWS = 20_000
+# Products of columns are tried where they are at most this many, and where every feature has this many rows.
+MOST_PRODUCTS, MIN_ROWS_A_COLUMN = 25, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
 
 
 def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
-    """Ways in which content may enter: linear, splines of P, of E, of both."""
+    """Ways in which content may enter: linear, splines of P, of E, of both, products of columns."""
     return {name: frame for name, (frame, _) in frames_with_features(data, effect).items()}
 
 
@@ -191,7 +193,22 @@ def frames_with_features(data: Data, effect: str) -> dict[str, tuple[Frame, Arra
         parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
         basis = orthonormal(parts, few.weights) if splined.any() else frame.content
         frames[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
+    for name, pairs in _products(n_p, n_e).items():
+        if pairs and n_p + n_e + len(pairs) < len(judged) / MIN_ROWS_A_COLUMN:
+            basis, X = fit_products(few.content, pairs, few.weights)
+            frames[name] = replace(frame, features=name, content=basis), X
     return frames
+
+
+def _products(n_p: int, n_e: int) -> dict[str, list[tuple[int, int]]]:
+    """Products that the content holds: of the environment, of proxies with it, of all; few columns only."""
+    of_e = [(i, j) for i in range(n_p, n_p + n_e) for j in range(i, n_p + n_e)]
+    mixed = [(i, j) for i in range(n_p) for j in range(n_p, n_p + n_e)]
+    of_p = [(i, j) for i in range(n_p) for j in range(i, n_p)]
+    plans = {"products of E": of_e} if len(of_e) <= MOST_PRODUCTS else {}
+    if len(of_e) + len(mixed) <= MOST_PRODUCTS:
+        plans |= {"products of P and E": of_e + mixed, "quadratic": of_e + mixed + of_p}
+    return plans
 
 
 def _frame(data: Data, effect: str) -> Frame:

@@ -6,7 +6,7 @@ conditioned, and drop collinear columns without a word being needed about which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,20 +30,26 @@ MIN_DISTINCT = 12
 class Basis:
     """Columns -> orthonormal features, with an intercept first.
 
-    knots: per input column its spline knots, or None where it enters linearly; centre (m,) and
-    rotate (m, k): features = [1, (columns - centre) @ rotate], weighted mean 0 and covariance I.
+    knots: per input column its spline knots, or None where it enters linearly; centre (m,) and rotate (m,
+    k): features = [1, (columns - centre) @ rotate], weighted mean 0 and covariance I; products: pairs of
+    input columns whose product is a further column, each taken from its middle (inputs,).
     """
 
     knots: tuple[tuple[float, ...] | None, ...]
     centre: Array
     rotate: Array
+    products: tuple[tuple[int, int], ...] = ()
+    middle: Array | None = None
 
     def __call__(self, columns: Array) -> Array:
         """Features of new rows, (n, 1 + k)."""
-        if not any(self.knots):
-            return self.rotated(columns)
-        parts = [(k, _expand_one(c, k)) for c, k in zip(columns.T, self.knots, strict=True)]
-        return self.rotated(joined(parts, len(columns)))
+        expanded = columns
+        if any(self.knots):
+            parts = [(k, _expand_one(c, k)) for c, k in zip(columns.T, self.knots, strict=True)]
+            expanded = joined(parts, len(columns))
+        if self.middle is not None:
+            expanded = np.hstack([expanded, products_of(columns - self.middle, self.products)])
+        return self.rotated(expanded)
 
     def rotated(self, expanded: Array) -> Array:
         """Features of columns that are expanded already."""
@@ -51,13 +57,19 @@ class Basis:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """JSON values and arrays that rebuild it."""
-        return {"knots": [k and list(k) for k in self.knots]}, {"centre": self.centre, "rotate": self.rotate}
+        values = {
+            "knots": [k and list(k) for k in self.knots],
+            "products": [list(pair) for pair in self.products],
+        }
+        arrays = {"centre": self.centre, "rotate": self.rotate}
+        return values, arrays if self.middle is None else arrays | {"middle": self.middle}
 
     @classmethod
     def from_state(cls, json: dict[str, Any], arrays: dict[str, Array]) -> Basis:
         """The inverse of `state`."""
         knots = tuple(None if k is None else tuple(k) for k in json["knots"])
-        return cls(knots, arrays["centre"], arrays["rotate"])
+        products = tuple((int(i), int(j)) for i, j in json["products"])
+        return cls(knots, arrays["centre"], arrays["rotate"], products, arrays.get("middle"))
 
 
 def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:
@@ -92,6 +104,23 @@ def expand_each(columns: Array, splined: NDArray[np.bool_], weights: Array) -> l
     """Every column as it is, or the flagged ones as splines with the knots they got."""
     knots = [spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True)]
     return [(k, _expand_one(c, k)) for c, k in zip(columns.T, knots, strict=True)]
+
+
+def products_of(columns: Array, pairs: Sequence[tuple[int, int]]) -> Array:
+    """The product of each pair of columns, (n, pairs)."""
+    if not pairs:
+        return np.empty((len(columns), 0))
+    first, second = np.array(pairs).T
+    return np.asarray(columns[:, first] * columns[:, second])
+
+
+def fit_products(columns: Array, pairs: Sequence[tuple[int, int]], weights: Array) -> tuple[Basis, Array]:
+    """Orthonormal features of the columns and of products of them, with the features of these rows."""
+    middle = weights @ columns / weights.sum()
+    expanded = np.hstack([columns, products_of(columns - middle, pairs)])
+    basis = orthonormal([(None, expanded)], weights)
+    basis = replace(basis, knots=(None,) * columns.shape[1], products=tuple(pairs), middle=middle)
+    return basis, basis.rotated(expanded)
 
 
 def orthonormal(parts: Sequence[Expanded], weights: Array) -> Basis:

@@ -61,7 +61,9 @@ def shapes(J: int, shift: bool, rows: Rows) -> list[Shape]:
     if J == 1:
         return [Shape(1, shift=shift), Shape(1, scale="environment", shift=shift)]
     shared = [Shape(J, "shared", shift=shift)]
-    own = [Shape(J, "own", shift=shift), Shape(J, "own", "content", shift=shift)]
+    # Weights that follow all of x follow E too: to a model without a bias they would be a gate, with a free
+    # spread and slope, so they are left to the atom, whose place nothing else can take.
+    own = [Shape(J, "own", shift=shift)]
     atom = [Shape(J, "atom", "content", shift=shift)] if has_spike(rows.y, rows.weights) else []
     # Splined content has too many columns for slopes of their own to pay.
     return [*shared, *atom] if rows.X.shape[1] > MAX_OWN_COLUMNS else [*shared, *own, *atom]

@@ -47,6 +47,33 @@ class Thresholds:
     apart: float = 2.0
     # With more of the rows than this called biased, the others may as well be outliers of honest reports.
     nearly_all: float = 0.95
+    # The same where sizes vary by more than this many residual sds: then the few others are a tail of the
+    # rest.
+    nearly_all_loose: float = 0.85
+    loose_sizes: float = 0.5
+    # A share below this is a tail of the outcome unless its law is plain, it stands this many sds apart and
+    # leads by `narrow_gain`.
+    rare: float = 0.05
+    rare_apart: float = 3.0
+    # A lead in BIC up to this one (odds of 20 to 1) is a claim only of a bias this many sds away.
+    narrow_gain: float = 6.0
+    narrow_apart: float = 4.0
+    # A standard error above this part of the size leaves open whether it is twice or half of what is said.
+    vague: float = 0.25
+    # Share of who is biased that E decides alone, 1 - mean(pi(1-pi)) / (pibar(1-pibar)): above, a bias
+    # cannot be told from an effect of E on the true outcome.
+    gate_alone: float = 0.85
+    # Share of the biased whose size has the wrong sign: above, the law is a shape of the outcome.
+    against: float = 0.03
+    # Below this p the proxies say who is biased beyond E and content: a group of content, not of reporters.
+    gate_proxies_p: float = 1e-4
+    # Rows depend along their order if their residuals' autocorrelation exceeds both; a bias is then claimed
+    # only if it leads by this z over blocks of rows.
+    autocorrelation: float = 0.1
+    autocorrelation_se: float = 5.0
+    block_z: float = 3.0
+    # Where columns of E times log n are more than this part of n, a gate cannot pay for itself.
+    columns_part: float = 0.1
     # Staiger and Stock's rule of thumb: below this first-stage F, instrumental estimates and errors mislead.
     weak_f: float = 10.0
     # Two estimators this many standard errors, and this part of alpha, apart cannot both be right.
@@ -63,6 +90,16 @@ class Thresholds:
     # Two components of the residual are two humps if each has this share of the rows and their means are
     # `apart` sds of the wider one from each other.
     hump_share: float = 0.15
+    # Where nine of ten such tables would show a bias only from this many residual sds on, "no bias found"
+    # would say next to nothing.
+    detectable: float = 3.0
+    # Below these p the environment says who rounds, or who is on a spike, beyond the proxies: rounding
+    # down, or not reporting at all, is then a bias that no shift describes.
+    rounding_p: float = 1e-4
+    spike_p: float = 1e-3
+    # Below this p more rows lie far above the best model without a bias than it expects: a rare bias may
+    # hide there.
+    tail_p: float = 0.05
     # Below this p a proxy is moved by E other than through content. Laxer than `proxy_p`, which accuses
     # a proxy: here a false alarm costs no more than "no bias found".
     moved_p: float = 0.01

@@ -80,8 +80,10 @@ def sentence(fit: Fit) -> str:
     if log:
         size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
     if fit.verdict == "bias found":
-        rows = "rows above zero" if log else "rows"
-        where = fit.method_fit.details.claim or f"in {percent(fit.share_biased)} of the {rows}"
+        details = fit.method_fit.details
+        rows = "rows above zero" if log else details.unit
+        where = details.claim or f"in {percent(fit.share_biased)} of the {rows}"
+        where += f"; {details.law}" if details.law else ""
         if log:
             return f"{y} is {way}: biased rows report about {size}, {where}."
         return f"{y} is {way} by about {size} {where}."

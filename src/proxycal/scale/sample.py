@@ -35,7 +35,8 @@ class Summary:
 
     rows, complete : how many, and how many of them without a gap in what is measured. gaps : of each such
     column. weight, whole : sum of the weights of the complete rows, and whether all are whole numbers.
-    validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count : (n,) of each, and how many rows are alike.
+    validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count
+    : (n,) of each, and how many rows are alike.
     """
 
     rows: int

@@ -14,6 +14,7 @@ from proxycal.table import questions, skew
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
+from proxycal.table.outcome_question import outcome
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -82,6 +83,12 @@ _QUESTIONS = (
         "Do many rows share one outcome value?",
         "No outcome value is shared by many rows.",
         questions.atom,
+    ),
+    _Question(
+        "outcome",
+        "What kind of number is the outcome?",
+        "The outcome is a measurement without rounding, ends or heaps that matter.",
+        outcome,
     ),
     _Question(
         "weights",

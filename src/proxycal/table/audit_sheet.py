@@ -111,8 +111,8 @@ def _positions(filled: pd.DataFrame, table: pd.DataFrame, roles: Roles) -> NDArr
     bad |= ~(lines < len(table) + FIRST_ROW)
     if bad.any():
         raise TableError(
-            f"{counted(int(bad.sum()), 'row')} of the audit cannot be found in the table (column {shown(ROW)}): "
-            "give the table that the audit was planned for"
+            f"{counted(int(bad.sum()), 'row')} of the audit cannot be found in the table (column "
+            f"{shown(ROW)}): give the table that the audit was planned for"
         )
     rows = (lines - FIRST_ROW).astype(np.intp)
     if len(np.unique(rows)) < len(rows):

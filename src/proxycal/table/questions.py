@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from proxycal.table.audited import Trouble
+from proxycal.table.outcome_question import explained
+from proxycal.table.outcome_type import outcome_type
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import (
     LARGEST,
@@ -247,7 +249,7 @@ def copy(table: AuditTable) -> list[Trouble]:
 
 
 def atom(table: AuditTable) -> list[Trouble]:
-    """Outcome values that many rows share (REPORTED_SPIKE)."""
+    """Outcome values that many rows share (REPORTED_SPIKE), unless a grid or a cap explains them."""
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or outcome.missing.all():
         return []
@@ -255,9 +257,14 @@ def atom(table: AuditTable) -> list[Trouble]:
     # Where the bias is a factor, a zero is no spike: it is immune, and set aside.
     values, counts = np.unique(seen[seen != 0.0] if table.scale == "log" else seen, return_counts=True)
     shares = counts / counts.sum()
-    big = [i for i in np.argsort(-counts, kind="stable") if shares[i] >= REPORTED_SPIKE and counts[i] > 1]
     if len(values) <= 1:
         return []
+    kind = outcome_type(outcome.numbers[np.isfinite(outcome.numbers)])
+    big = [
+        i
+        for i in np.argsort(-counts, kind="stable")
+        if shares[i] >= REPORTED_SPIKE and counts[i] > 1 and not explained(float(values[i]), kind)
+    ]
     return [
         Trouble(
             f"column {shown(table.roles.outcome)}: {values[i]:g} in {counts[i]} of {int(counts.sum())} rows "

@@ -4,6 +4,8 @@ simulate        the synthetic design of the paper: a Simulation with table, role
 inject_bias     a known bias added to a table of your own: a Simulation too
 draw_world      a World of a named kind (skewed, clustered, zero-inflated, ...), as arrays and as a table
 draw_violation  a World whose table violates one assumption of the method (VIOLATIONS lists them)
+wider_worlds    more than a hundred kinds of data: sizes that vary, clusters, rating scales, counts, ...
+wider_world     one of them by name; its `draw` returns a DrawnWorld with table, roles and truth
 
 >>> sim = simulate(n=100, alpha=2.0, random_state=1)
 >>> bool((sim.truth["a"] == 1).any())
@@ -14,15 +16,20 @@ True
 
 from proxycal.testing.simulation import Simulation, inject_bias, simulate
 from proxycal.testing.violations import VIOLATIONS, draw_violation
+from proxycal.testing.wider import DrawnWorld, WiderWorld, wider_world, wider_worlds
 from proxycal.testing.worlds import KINDS, World, draw_world
 
 __all__ = [
     "KINDS",
     "VIOLATIONS",
+    "DrawnWorld",
     "Simulation",
+    "WiderWorld",
     "World",
     "draw_violation",
     "draw_world",
     "inject_bias",
     "simulate",
+    "wider_world",
+    "wider_worlds",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +13,28 @@ from proxycal.mixture.answers import residual_shares
 from proxycal.result import Curve, Details, GateTerm
 
 if TYPE_CHECKING:
+    from proxycal.methods.exact.evidence import Evidence
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Shape
+    from proxycal.mixture.wide.widen import WideLaw
     from proxycal.table.encode import Arrays
 
 
 def details_of(
-    bias: ExactBias, data: Data, mu: np.ndarray, sign: float, arrays: Arrays, level: float
+    bias: ExactBias,
+    data: Data,
+    mu: np.ndarray,
+    sign: float,
+    arrays: Arrays,
+    level: float,
+    law: WideLaw | None = None,
 ) -> Details:
-    """What to keep of a comparison for pages and questions; mu (n,) : content of the rows of `data`."""
-    curve = curve_of(bias.bias, data, data.y - mu, bias.cluster_sd, sign)
+    """What to keep of a comparison for pages and questions; mu (n,) : content of the rows of `data`.
+
+    law : the wider law that answers, if one does.
+    """
+    curve = curve_of(bias.bias, data, data.y - mu, bias.cluster_sd, sign, law)
     return kept_details(bias.bias.shape, curve, gate_terms(bias, arrays, level), bias.sizes)
 
 
@@ -41,9 +53,19 @@ def kept_details(
     )
 
 
-def curve_of(spec: Spec, data: Data, gap: np.ndarray, cluster_sd: float, sign: float) -> Curve:
+def with_law(details: Details, evidence: Evidence) -> Details:
+    """The details with what the evidence says of the law of the bias."""
+    law = evidence.law
+    if law and evidence.cv > 0.05:
+        law = f"{law} (coefficient of variation {evidence.cv:.2f})"
+    return replace(details, law=law, unit="clusters" if evidence.whole_clusters else "rows")
+
+
+def curve_of(
+    spec: Spec, data: Data, gap: np.ndarray, cluster_sd: float, sign: float, law: WideLaw | None = None
+) -> Curve:
     """The mixture around its content in the outcome's own units, over the range of `gap` (sign * own)."""
-    at, below, total = residual_shares(spec, data, cluster_sd, float(gap.min()), float(gap.max()))
+    at, below, total = residual_shares(spec, data, cluster_sd, float(gap.min()), float(gap.max()), law)
     if sign < 0:
         # What lies below -t in the mirrored outcome lies above t in its own.
         at, below = -at[::-1], total[:, None] - below[:, ::-1]

@@ -24,9 +24,10 @@ from proxycal.result import Estimate, number
 
 if TYPE_CHECKING:
     from proxycal.methods.moments.estimate import MomentsFit
+    from proxycal.mixture.answers import RowAnswers
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
-    from proxycal.mixture.laws import Rows
+    from proxycal.mixture.wide.widen import Widened
     from proxycal.result import Verdict
 
 # Rows that are enough for what may hide a bias.
@@ -46,6 +47,14 @@ class Evidence:
     moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
     NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
+
+    Of the wider comparison: law : what its winner says of the bias, sentences joined by "; ", or "" where
+    the plain answer stands; cv : coefficient of variation of the sizes then. gate_r2 : share of who is
+    biased that the environment decides before the outcome is seen. against : share of the biased whose size
+    is negative. proxies_p : p of "the proxies say nothing of who is biased beyond E and content". spread :
+    sd of the sizes, in residual sds. autocorrelation : of the residual along the rows; block_z : z of the
+    bias against the best model without one over blocks of rows. bent : the best model without a bias bends
+    the mean by E. columns : of the encoded environment.
     """
 
     gain: float
@@ -75,6 +84,24 @@ class Evidence:
     moments: Estimate
     match: Estimate
     sampled: int = 0
+    law: str = ""
+    cv: float = 0.0
+    gate_r2: float = 0.0
+    against: float = 0.0
+    proxies_p: float = 1.0
+    spread: float = 0.0
+    autocorrelation: float = 0.0
+    block_z: float = math.inf
+    bent: bool = False
+    tail_p: float = 1.0
+    whole_clusters: bool = False
+    clusters_unclear: bool = False
+    kind: str = "continuous"
+    detectable: float = math.nan
+    detectable_size: float = math.nan
+    spike_p: float = math.nan
+    rounding_p: float = math.nan
+    columns: int = 0
 
     @property
     def leads(self) -> bool:
@@ -103,32 +130,43 @@ class Evidence:
 def collect(
     answer: ExactBias,
     data: Data,
-    rows: Rows,
-    p_biased: np.ndarray,
+    answers: RowAnswers,
     estimates: tuple[Estimate, ...],
     moments: MomentsFit,
+    widened: Widened | None,
+    checked: Data | None = None,
 ) -> Evidence:
-    """The evidence of one fit; estimates are exact, moments, match, ..."""
-    exact = estimates[0]
+    """The evidence of one fit; estimates are exact, moments, match, ...
+
+    checked : rows in which to look for what may hide a bias, where data are a sample.
+    """
+    exact, rows, p_biased = estimates[0], answers.rows, answers.p_biased
+    law = widened if widened is not None and widened.law is not None else None
+    gain = answer.gain if widened is None else widened.gain
+    if widened is not None and law is None and data.cluster is None:
+        # Both were compared on all rows, or the wider on a part of them; with clusters only the wider
+        # comparison has the same intercepts on both sides.
+        gain = min(answer.gain, gain)
+    sigma, share = (answer.sigma, answer.share) if law is None else (law.sigma, law.share)
     frame = answer.bias.frame
     L = len(answer.shift)
     gamma = answer.bias.params.gamma[0, 1:]
     # A bias that does not lead is left in: its p_biased goes with the proxies by chance.
-    leads = answer.gain > 0.0
-    y_cal = data.y - p_biased * (rows.D @ answer.shift) if leads else data.y
-    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, data)
+    leads = gain > 0.0
+    y_cal = data.y - p_biased * answers.size if leads else data.y
+    moved_p, direct, gap = (math.nan,) * 3 if leads else _hidden(answer.null, checked or data)
     return Evidence(
-        gain=answer.gain,
+        gain=gain,
         cost=(rows.G.shape[1] + L) * math.log(float(data.weights.sum())),
-        separation=abs(exact.alpha) / max(answer.sigma, 1e-300),
-        share=answer.share,
-        converged=answer.converged,
-        decrement=answer.decrement,
+        separation=abs(exact.alpha) / max(sigma, 1e-300),
+        share=share,
+        converged=answer.converged or law is not None,
+        decrement=answer.decrement if law is None else 0.0,
         # A column of the gate without information counts as one that was tested.
         gate_p=wald_p(gamma, answer.gate_cov[1:, 1:], df=len(gamma)),
         relevance=relevance_of(y_cal, data),
         overlap=overlap_of(rows.X @ answer.bias.params.beta[0, 0], p_biased),
-        two_humps=is_two_humped(answer.null),
+        two_humps=is_two_humped(answer.null) or (widened is not None and widened.guards.humps),
         first_stage_f=moments.first_stage_f_robust,
         two_valued_p=moments.two_valued_p,
         constancy_p=constancy_of(answer),
@@ -136,8 +174,8 @@ def collect(
         moved_p=moved_p,
         direct_p=direct,
         gap=gap,
-        shape=answer.labels[0],
-        null_shape=answer.labels[1],
+        shape=answer.labels[0] if widened is None else widened.labels[0],
+        null_shape=answer.labels[1] if widened is None else widened.labels[1],
         features=frame.features,
         effect=frame.effect,
         n=len(data.y),
@@ -145,7 +183,42 @@ def collect(
         exact=exact,
         moments=estimates[1],
         match=estimates[2],
+        law="" if law is None or law.law is None else "; ".join(law.law.law.says),
+        cv=0.0 if law is None else _cv(answers, data.weights),
+        columns=rows.G.shape[1] - 1,
+        detectable=math.nan if widened is None else widened.detectable,
+        detectable_size=math.nan if widened is None else widened.detectable * residual_sd(answer.null, data),
+        **({} if widened is None else _guards(widened)),
     )
+
+
+def residual_sd(null: Spec, data: Data) -> float:
+    """The sd of the outcome around the content of the best plain model without a bias."""
+    rows = null.frame.rows(replace(data, truth=None))
+    content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
+    return float(np.sqrt(np.average((rows.y - content) ** 2, weights=data.weights))) * null.frame.scale
+
+
+def _cv(answers: RowAnswers, weights: np.ndarray) -> float:
+    """Coefficient of variation of the bias over the biased."""
+    mass = weights * answers.p_biased
+    mean = float(np.average(answers.size, weights=mass + 1e-300))
+    square = float(np.average(answers.spread**2 + (answers.size - mean) ** 2, weights=mass + 1e-300))
+    return math.sqrt(square) / max(mean, 1e-300)
+
+
+def _guards(widened: Widened) -> dict[str, Any]:
+    guards = widened.guards
+    return {
+        "gate_r2": guards.gate_r2,
+        "against": guards.against,
+        "proxies_p": guards.proxies_p,
+        "spread": guards.spread,
+        "autocorrelation": guards.autocorrelation,
+        "block_z": guards.block_z,
+        "bent": guards.direct,
+        "tail_p": guards.tail_p,
+    }
 
 
 def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
@@ -222,23 +295,28 @@ def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
     """Topics of the findings that make the answer untrustworthy, whatever the model comparison says."""
-    out = []
-    if not evidence.converged:
-        out.append("convergence")
-    if evidence.relevance < THRESHOLDS.relevance:
-        out.append("relevance")
-    if evidence.overlap < THRESHOLDS.overlap:
-        out.append("overlap")
-    weak = not evidence.first_stage_f >= THRESHOLDS.weak_f
-    if evidence.separation < THRESHOLDS.separation and weak:
-        out.append("separation")
-    if _disagree(evidence):
-        out.append("agreement")
-    if evidence.share > THRESHOLDS.nearly_all:
-        out.append("share")
-    if evidence.exact.alpha <= 0.0:
-        out.append("direction")
-    return tuple(out)
+    e = evidence
+    weak = not e.first_stage_f >= THRESHOLDS.weak_f
+    most = THRESHOLDS.nearly_all_loose if e.spread > THRESHOLDS.loose_sizes else THRESHOLDS.nearly_all
+    plain_and_apart = not e.law and e.separation >= THRESHOLDS.rare_apart and e.gain >= THRESHOLDS.narrow_gain
+    doubtful = {
+        "convergence": not e.converged,
+        "relevance": e.relevance < THRESHOLDS.relevance,
+        "overlap": e.overlap < THRESHOLDS.overlap,
+        "separation": e.separation < THRESHOLDS.separation and weak,
+        "agreement": _disagree(e),
+        "share": e.share > most,
+        "rare": e.share < THRESHOLDS.rare and not plain_and_apart,
+        "narrow": e.leads and e.gain <= THRESHOLDS.narrow_gain and e.separation < THRESHOLDS.narrow_apart,
+        "vague": e.leads and e.exact.se > THRESHOLDS.vague * abs(e.exact.alpha),
+        "gate-alone": e.gate_r2 > THRESHOLDS.gate_alone,
+        "sign": e.against > THRESHOLDS.against,
+        "proxies": e.proxies_p < THRESHOLDS.gate_proxies_p,
+        "dependence": depends(e) and e.block_z < THRESHOLDS.block_z,
+        "rounding": e.rounding_p < THRESHOLDS.rounding_p,
+        "direction": e.exact.alpha <= 0.0,
+    }
+    return tuple(topic for topic, doubt in doubtful.items() if doubt)
 
 
 def _disagree(evidence: Evidence) -> bool:
@@ -247,9 +325,10 @@ def _disagree(evidence: Evidence) -> bool:
     The moments are heard only where their own test of a two-valued bias does not reject, and E is a strong
     instrument; with a size that varies they have no single size to find.
     """
-    if evidence.effect != "constant":
+    if evidence.effect != "constant" or evidence.law:
         return False
-    voices = [evidence.match]
+    # Beside a spike the content of matched rows is of two kinds, which matching does not know.
+    voices = [] if "one spike" in evidence.shape else [evidence.match]
     if evidence.first_stage_f >= THRESHOLDS.weak_f and evidence.two_valued_p > THRESHOLDS.moments_heard_p:
         voices.append(evidence.moments)
     far = [
@@ -260,13 +339,36 @@ def _disagree(evidence: Evidence) -> bool:
     return any(far)
 
 
+def depends(evidence: Evidence) -> bool:
+    """Whether neighbouring rows of the table are alike beyond content and bias."""
+    n = evidence.sampled or evidence.n
+    least = max(THRESHOLDS.autocorrelation, THRESHOLDS.autocorrelation_se / math.sqrt(n))
+    return abs(evidence.autocorrelation) > least
+
+
 def hides_bias(evidence: Evidence) -> str:
-    """Why these rows could not show a bias: "exclusion", "gap", "direct", or nothing that is known."""
+    """Why these rows could not show a bias: the topic, or nothing that is known."""
+    if evidence.columns * math.log(evidence.n) > THRESHOLDS.columns_part * evidence.n:
+        return "columns"
+    if depends(evidence) and evidence.gain > -evidence.cost:
+        return "dependence"
+    if evidence.clusters_unclear:
+        return "clusters"
+    if evidence.detectable > THRESHOLDS.detectable:
+        return "power"
+    if evidence.bent:
+        return "direct"
     if evidence.moved_p < THRESHOLDS.moved_p:
         return "exclusion"
     if evidence.gap >= THRESHOLDS.gap:
         return "gap"
-    return "direct" if evidence.direct_p < THRESHOLDS.outcome_p else ""
+    if evidence.direct_p < THRESHOLDS.outcome_p:
+        return "direct"
+    if evidence.rounding_p < THRESHOLDS.rounding_p:
+        return "rounding"
+    if evidence.spike_p < THRESHOLDS.spike_p:
+        return "spike"
+    return "tail" if evidence.tail_p < THRESHOLDS.tail_p else ""
 
 
 def verdict(evidence: Evidence) -> Verdict:

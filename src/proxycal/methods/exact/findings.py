@@ -7,11 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxycal.methods.crosschecks import agreement, first_stage
-from proxycal.methods.exact.evidence import (
-    hides_bias,
-    reasons_for_doubt,
-    verdict,
-)
+from proxycal.methods.exact.evidence import hides_bias, reasons_for_doubt, verdict
+from proxycal.methods.exact.guards import guard_findings
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
@@ -28,6 +25,12 @@ ABOUT_A_BIAS = (
     "agreement with moments",
     "agreement with matching",
     "first-stage",
+    "rare",
+    "narrow",
+    "gate-alone",
+    "sign",
+    "proxies",
+    "vague",
 )
 NOTHING = "Nothing to do."
 
@@ -43,6 +46,7 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         _overlap(evidence),
         _share(evidence),
         *_direction(evidence),
+        *guard_findings(evidence, doubt),
         agreement(evidence.exact, evidence.moments, "agreement with moments"),
         agreement(evidence.exact, evidence.match, "agreement with matching"),
         first_stage(evidence.first_stage_f),
@@ -68,7 +72,6 @@ def _p(value: float) -> str:
 
 def _comparison(e: Evidence) -> Finding:
     gain = f"BIC gain {e.gain:.1f}"
-    without = f"A model without a bias explains the outcome as well ({gain})"
     if math.isnan(e.gain):
         reading = "Models with and without a bias could not be compared, so nothing is said of a bias."
         remedy = "Drop collinear or nearly constant columns, and refit."
@@ -87,27 +90,9 @@ def _comparison(e: Evidence) -> Finding:
     elif e.hint:
         reading = f"There is a hint of a bias, not enough to claim one ({gain})."
         remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
-    elif hides_bias(e) == "exclusion":
-        reading = (
-            f"{without}, but the environment moves a proxy other than through content ({_p(e.moved_p)}): a "
-            "proxy that contains the bias would hide it."
-        )
-        remedy = "`proxycal check` names the suspicious proxy; leave it out and fit again."
-    elif hides_bias(e) == "gap":
-        reading = (
-            f"{without}, but content falls into two groups that the environment tells apart ({e.gap:.1f} "
-            "sds): a bias of one of them would look like its content."
-        )
-        remedy = "Fit each group alone, or add rows with content in between."
-    elif hides_bias(e) == "direct":
-        reading = (
-            f"{without}, but the environment moves it beyond content ({_p(e.direct_p)}): by an effect of its "
-            "own, or by a bias that these rows cannot show."
-        )
-        remedy = "Validate some rows (role truth), or find proxies that see more of the content."
     else:
-        reading = f"{without}."
-        remedy = "Nothing to do; `proxycal power` says what size of bias this table could show."
+        but, remedy = _hidden(e)[hides_bias(e)]
+        reading = f"A model without a bias explains the outcome as well ({gain}){but}"
     return Finding(
         question="Does a reporting bias explain the outcome better than anything else?",
         statistic=f"{gain} ({e.shape}, with bias, against {e.null_shape}, without)",
@@ -116,6 +101,78 @@ def _comparison(e: Evidence) -> Finding:
         ok=e.leads or verdict(e) == "no bias found",
         topic="comparison",
         value=e.gain,
+    )
+
+
+def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
+    """By the topic of what may hide a bias: how the sentence on a model without one goes on, and a remedy."""
+    moves = "bends its mean" if e.bent else f"moves it beyond content ({_p(e.direct_p)})"
+    return {
+        "": (
+            f". {found_at(e)}".rstrip(),
+            "Nothing to do; `proxycal power` says the same with its own error.",
+        ),
+        "columns": (
+            f", but with {e.columns} environment columns and {e.n} rows no bias could pay for its "
+            "parameters.",
+            "Keep the environment columns that are known to matter for who reports what, and fit again.",
+        ),
+        "dependence": (
+            ", but neighbouring rows depend on each other, so that the rows say less than they seem.",
+            "Name the column of what neighbouring rows share (role cluster), and fit again.",
+        ),
+        "clusters": (
+            " row by row, but whole clusters may be biased: their means leave it open.",
+            "Validate some rows (role truth) of several clusters, or add environment columns of clusters.",
+        ),
+        "power": (
+            f", but only a bias of {_size(e)} would have been found in nine tables of ten like this one.",
+            "More rows or better proxies; `proxycal power` says how much they would help.",
+        ),
+        "direct": (
+            f", but the environment {moves}: by an effect of its own, or by a bias that these rows cannot "
+            "show.",
+            "Validate some rows (role truth), or find proxies that see more of the content.",
+        ),
+        "exclusion": (
+            f", but the environment moves a proxy other than through content ({_p(e.moved_p)}): a proxy that "
+            "contains the bias would hide it.",
+            "`proxycal check` names the suspicious proxy; leave it out and fit again.",
+        ),
+        "gap": (
+            f", but content falls into two groups that the environment tells apart ({e.gap:.1f} sds): a bias "
+            "of one of them would look like its content.",
+            "Fit each group alone, or add rows with content in between.",
+        ),
+        "rounding": (
+            f", but the environment says who reports round numbers ({_p(e.rounding_p)}).",
+            "Ask for unrounded numbers, or validate some rows (role truth).",
+        ),
+        "spike": (
+            " away from the spike, but the environment says who is on it beyond the proxies "
+            f"({_p(e.spike_p)}): some may not report at all.",
+            "Ask for the missing reports, or validate some rows (role truth).",
+        ),
+        "tail": (
+            f", but more rows lie far on the biased side than it expects ({_p(e.tail_p)}): a bias of a few "
+            "rows cannot be ruled out.",
+            "Look at the most extreme rows by eye, or validate them (role truth).",
+        ),
+    }
+
+
+def _size(e: Evidence) -> str:
+    if not math.isfinite(e.detectable):
+        return "more than 5 residual standard deviations"
+    return f"{e.detectable_size:.3g} ({e.detectable:.1f} residual standard deviations)"
+
+
+def found_at(e: Evidence) -> str:
+    """What size of bias would have been found."""
+    if math.isnan(e.detectable):
+        return ""
+    return (
+        f"A bias of {_size(e)} in half of the rows would have been found in nine tables of ten like this one."
     )
 
 
@@ -254,7 +311,10 @@ def _convergence(e: Evidence) -> Finding:
 
 
 def _constancy(e: Evidence) -> Finding:
-    if e.effect != "constant":
+    if e.law:
+        statistic = f"coefficient of variation of the sizes: {e.cv:.2f}"
+        reading = f"A wider law won: {e.law} (cv {e.cv:.2f}). The size given is the mean over the biased."
+    elif e.effect != "constant":
         differs = e.constancy_p < THRESHOLDS.constancy_p
         size = "differs" if differs else "may well be the same for all rows"
         reading = f"The size of the bias {size} (effect '{e.effect}', {_p(e.constancy_p)})."

@@ -14,20 +14,27 @@ import numpy as np
 from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError
-from proxycal.methods.exact.details import details_of
+from proxycal.methods.exact.clusters import MIN_CLUSTERS, cluster_means, means_of
+from proxycal.methods.exact.details import details_of, with_law
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
+from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.moments.estimate import fit_moments
+from proxycal.methods.parts import outcome_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import canonical_order
 from proxycal.mixture.refits import refit_shifts
+from proxycal.mixture.select import MAX_J
+from proxycal.mixture.wide.widen import widen
 from proxycal.result import Estimate
 
 if TYPE_CHECKING:
+    from proxycal.methods.exact.evidence import Evidence
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data
+    from proxycal.mixture.wide.widen import Widened
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -35,68 +42,146 @@ BOOTSTRAP_DRAWS = 200
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
-    """Compare the models, then put matching and moments beside the answer."""
-    return finish(compare_models(arrays, settings), arrays, settings)
+    """Compare the models, then put matching and moments beside the answer.
+
+    Where rows have clusters and show no bias of their own, whole clusters may: their means are compared.
+    """
+    by_row = finish(compare_models(arrays, settings), arrays, settings)
+    if arrays.cluster is None or by_row.verdict == "bias found" or arrays.truth is not None:
+        return by_row
+    means = cluster_means(arrays)[0]
+    if means.n < MIN_CLUSTERS or not arrays.n > means.n or settings.effect != "constant":
+        return by_row
+    by_cluster = finish(compare_models(means, settings, always_wide=True), means, settings)
+    if by_cluster.verdict == "bias found":
+        evidence = replace(by_cluster.evidence, whole_clusters=True)
+        return with_evidence(replace(by_cluster, means=means_of(arrays)), evidence)
+    if by_cluster.verdict == "not identified":
+        return with_evidence(by_row, replace(by_row.evidence, clusters_unclear=True))
+    return by_row
+
+
+def with_evidence(fit: ExactFit, evidence: Evidence) -> ExactFit:
+    """The fit with what its verdict and findings then are."""
+    return replace(
+        fit,
+        evidence=evidence,
+        verdict=verdict(evidence),
+        findings=findings(evidence),
+        details=with_law(fit.details, evidence),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The model comparison of some rows: its sign, the rows as it saw them, and its answer."""
+    """The model comparison of some rows: its sign, the rows as it saw them, its answer and the wider one.
+
+    arrays, data : the rows that it saw, those of a spike set apart. widened : None where validated rows
+    decide.
+    """
 
     sign: float
+    arrays: Arrays
     data: Data
     bias: ExactBias
+    outcome: Outcome
+    widened: Widened | None = None
 
 
-def compare_models(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
-    """Compare the models; total : weight of the table that the arrays are a sample of, if they are one."""
+def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False) -> Comparison:
+    """Compare the models, plainly and widely; always_wide : the wider law answers, though it be no better."""
+    comparison = compare_plainly(arrays, settings, prepare=always_wide)
+    if comparison.data.truth is not None:
+        return comparison
+    return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
+
+
+def compare_plainly(
+    arrays: Arrays, settings: Settings, total: float | None = None, prepare: bool = False
+) -> Comparison:
+    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one.
+
+    prepare : only what the wider comparison starts from, since it will answer.
+    """
     _check_effect(settings.effect, arrays)
+    outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
+    arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    bias = fit_exact(data, settings.effect, seed=settings.random_state, total=total)
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
+    # prepares.
+    prepare = settings.effect == "constant" and (prepare or outcome.ranged)
+    compared = replace(data, levels=None) if prepare else data
+    most = 1 if prepare else MAX_J
+    bias = fit_exact(compared, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
-    return Comparison(settings.sign, data, bias)
+    return Comparison(settings.sign, arrays, data, bias, outcome)
+
+
+def widen_plain(
+    comparison: Comparison, settings: Settings, total: float | None = None, always_wide: bool = False
+) -> Widened:
+    """The wider comparison of the rows of a plain one."""
+    # The mirror is exact: the reports are the turned outcome turned back.
+    ranges = comparison.outcome.ranges(comparison.sign * comparison.data.y, comparison.sign)
+    one_size = settings.effect != "constant"
+    return widen(comparison.bias, comparison.data, ranges, total, one_size, always_wide)
 
 
 def finish(
-    comparison: Comparison, arrays: Arrays, settings: Settings, n: int | None = None, cost: float = 1.0
+    comparison: Comparison,
+    whole: Arrays,
+    settings: Settings,
+    n: int | None = None,
+    cost: float = 1.0,
+    checked: Data | None = None,
 ) -> ExactFit:
     """The answer of a comparison with matching and moments of its rows beside it.
 
-    n, cost : where the rows are a sample, those of the whole table, and what a parameter costs there in
-    units of its cost here.
+    whole : all rows, those on a spike too. n, cost : where the rows are a sample, those of the whole table,
+    and what a parameter costs there in units of its cost here. checked : rows in which to look for what may
+    hide a bias, if not these.
     """
-    data, bias = comparison.data, comparison.bias
-    answers = answer_rows(bias.bias, data, bias.cluster_sd)
+    data, bias, widened = comparison.data, comparison.bias, comparison.widened
+    arrays, outcome = comparison.arrays, comparison.outcome
+    law = None if widened is None else widened.law
+    ranges = outcome.ranges(outcome_of(arrays), comparison.sign)
+    answers = answer_rows(bias.bias, data, bias.cluster_sd, law, ranges)
     p_biased, level = answers.p_biased, settings.level
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        exact_estimate(bias, level),
+        wide_estimate(widened, level)
+        if law is not None and widened is not None
+        else spanned(exact_estimate(bias, level), widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
     )
-    evidence = collect(bias, data, answers.rows, p_biased, estimates, moments)
+    evidence = collect(bias, data, answers, estimates, moments, widened, checked)
     if n is not None:
-        evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=arrays.n)
+        evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
+    spike_p, rounding_p = told_by_environment(whole, outcome)
+    evidence = replace(evidence, kind=outcome.kind.kind, spike_p=spike_p, rounding_p=rounding_p)
     return ExactFit(
         sign=comparison.sign,
         level=level,
         spec=bias.bias,
         shift_cov=bias.shift_cov,
         gate_cov=bias.gate_cov,
-        cov=bias.cov,
-        sigma=bias.sigma,
-        cluster_sd=bias.cluster_sd,
+        cov=bias.cov if law is None else law.covariance,
+        sigma=bias.sigma if law is None or widened is None else widened.sigma,
+        cluster_sd=bias.cluster_sd if law is None or widened is None else widened.cluster_sd,
         controls=controls,
         estimate=estimates[0],
         estimates=estimates,
-        share_biased=bias.share,
+        share_biased=evidence.share,
         evidence=evidence,
         verdict=verdict(evidence),
         findings=findings(evidence),
-        details=details_of(bias, data, answers.mu, comparison.sign, arrays, level),
+        details=with_law(details_of(bias, data, answers.mu, comparison.sign, arrays, level, law), evidence),
+        law=law,
+        outcome=outcome,
     )
 
 
@@ -133,6 +218,19 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
     mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
     estimate = _normal("exact", mean, se, level, note)
     return estimate if mean >= 0.0 else replace(estimate, alpha=0.0, high=max(estimate.high, 0.0))
+
+
+def wide_estimate(widened: Widened, level: float) -> Estimate:
+    """The mean bias among the biased by the wider law."""
+    return spanned(_normal("exact", widened.size, widened.se, level, "mean over the biased"), widened)
+
+
+def spanned(own: Estimate, widened: Widened | None) -> Estimate:
+    """The estimate with an interval that spans the sizes of all laws that explain the table about as well."""
+    if widened is None or not widened.gain > 0.0 or not math.isfinite(own.low):
+        return own
+    below, above = widened.size - widened.lowest, widened.highest - widened.size
+    return replace(own, low=min(own.low, max(own.low - below, 0.0)), high=own.high + above)
 
 
 def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:

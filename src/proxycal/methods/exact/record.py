@@ -6,7 +6,8 @@ signed answer on the way out, so that the two mirror each other exactly.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,9 +16,11 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
 from proxycal.effect.totals import RowBias
 from proxycal.errors import TableError
-from proxycal.methods.exact.details import kept_details
+from proxycal.methods.exact.clusters import Means, cluster_means
+from proxycal.methods.exact.details import kept_details, with_law
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
+from proxycal.methods.exact.outcome import Outcome
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
 from proxycal.mixture.answers import answer_rows, widened
@@ -25,6 +28,7 @@ from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
 from proxycal.mixture.information import biased_slope, layout_of
 from proxycal.mixture.laws import Params, Shape
+from proxycal.mixture.wide.widen import WideLaw
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
@@ -43,9 +47,8 @@ class ExactFit:
     sign : +1 for over-, -1 for under-reporting. spec : the model with a bias, frozen, of sign * outcome.
     shift_cov : (L, L) of its shift, outcome's units; gate_cov : (q, q) of who is biased, in the features of
     the gate; cov : (m, m) of all parameters, in the units of the frame. cluster_sd : sd of what rows of a
-    cluster share.
-    controls : unbiased rows, or None where the split leaves nothing to match.
-    verdict, findings : what the evidence allows to say, and the reasons.
+    cluster share. controls : unbiased rows, or None where the split leaves nothing to match. verdict,
+    findings : what the evidence allows to say, and the reasons.
     """
 
     sign: float
@@ -64,15 +67,24 @@ class ExactFit:
     verdict: Verdict
     findings: tuple[Finding, ...]
     details: Details
+    law: WideLaw | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+    means: Means | None = None
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
         data, answers = self._answers(arrays)
         D = answers.rows.D
         se_row = np.sqrt(np.maximum(((D @ self.shift_cov) * D).sum(axis=1), 0.0))
+        if self.law is not None:
+            se_row = np.hypot(self.estimate.se, answers.spread)
         # What calibration takes off is a bias of the stated direction; a level without one is left alone.
-        size = np.maximum(answers.size, 0.0)
-        p = answers.p_biased
+        size, p = np.maximum(answers.size, 0.0), answers.p_biased
+        if math.isfinite(self.outcome.spike):
+            # A row on the spike is what it says; that its reporter is biased is as likely as E makes it.
+            on = self.outcome.on_spike(outcome_of(arrays))
+            size, p = np.where(on, 0.0, size), np.where(on, answers.prior, p)
+            se_row = np.where(on, 0.0, se_row)
         return calibrate_turned(
             self.sign, data.y, p, size, se_row, self.level, mu=answers.mu, z=answers.content, a=p
         )
@@ -81,18 +93,39 @@ class ExactFit:
         """Who is biased and by how much, and how both move with the parameters that all rows share."""
         answers = self._answers(arrays)[1]
         params, scale = self.spec.params, self.spec.frame.scale
+        if self.law is not None:
+            if self.means is not None:
+                # All rows of a cluster share its doubt; what moves with the size alone is shared by all.
+                relative = (self.sign * answers.size / self.estimate.alpha)[:, None]
+                return RowBias(answers.p_biased, self.sign * answers.size, np.zeros_like(relative), relative)
+            p_slope, size_slope = self.law.slopes(answers.rows)
+            size = self.sign * answers.size
+            size_slope *= self.sign * scale
+            return self._off_spike(RowBias(answers.p_biased, size, p_slope, size_slope), arrays)
         slope = biased_slope(widened(self.spec, self.cluster_sd), answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
         # As in `predict`: a level without a bias of the stated direction is left alone.
         size_slope[answers.size < 0.0] = 0.0
         size = self.sign * np.maximum(answers.size, 0.0)
-        return RowBias(answers.p_biased, size, slope, size_slope)
+        return self._off_spike(RowBias(answers.p_biased, size, slope, size_slope), arrays)
+
+    def _off_spike(self, bias: RowBias, arrays: Arrays) -> RowBias:
+        """The same, but rows on the spike have no bias to take off."""
+        if math.isnan(self.outcome.spike):
+            return bias
+        on = self.outcome.on_spike(outcome_of(arrays))
+        return RowBias(
+            bias.p,
+            np.where(on, 0.0, bias.size),
+            np.where(on[:, None], 0.0, bias.p_slope),
+            np.where(on[:, None], 0.0, bias.size_slope),
+        )
 
     @property
     def shared_cov(self) -> np.ndarray:
         """Covariance of the parameters that the slopes of `row_bias` are in."""
-        return self.cov
+        return self.cov if self.means is None else np.array([[self.estimate.se**2]])
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in the content index."""
@@ -108,7 +141,20 @@ class ExactFit:
     def _answers(self, arrays: Arrays) -> tuple[Data, RowAnswers]:
         """The rows as over-reported, and what the mixture says of them."""
         data = data_of(arrays, self.sign)
-        return data, answer_rows(self.spec, data, self.cluster_sd)
+        if self.means is not None:
+            return data, self._answers_of_clusters(arrays, data, self.means)
+        ranges = self.outcome.ranges(outcome_of(arrays), self.sign)
+        return data, answer_rows(self.spec, data, self.cluster_sd, self.law, ranges)
+
+    def _answers_of_clusters(self, arrays: Arrays, data: Data, within: Means) -> RowAnswers:
+        """What the mixture of cluster means says, row by row; without a cluster column each row is one."""
+        if arrays.cluster is None:
+            arrays = replace(arrays, cluster=np.arange(arrays.n))
+        means, codes = cluster_means(arrays)
+        noise = within.noise(np.bincount(codes))
+        found = answer_rows(self.spec, data_of(means, self.sign), 0.0, self.law, None, noise)
+        given = {item.name: getattr(found, item.name)[codes] for item in fields(found) if item.name != "rows"}
+        return replace(found, rows=self.spec.frame.rows(replace(data, truth=None)), **given)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
@@ -136,6 +182,9 @@ class ExactFit:
             "evidence": self.evidence,
             "gate": self.details.gate,
             "sizes": self.details.sizes,
+            "law": None if self.law is None else self.law.state()[0],
+            "outcome": self.outcome.state(),
+            "means": None if self.means is None else asdict(self.means),
         }
         named = {name: getattr(self.spec.params, name) for name in _PARAMS}
         parts = {
@@ -150,6 +199,8 @@ class ExactFit:
                 "cov": np.ascontiguousarray(self.cov),
             },
         }
+        if self.law is not None:
+            parts["law"] = {name: np.ascontiguousarray(value) for name, value in self.law.state()[1].items()}
         if self.controls is not None:
             parts["controls"] = controls_tensors(self.controls)
         if self.details.curve is not None:
@@ -193,12 +244,18 @@ class ExactFit:
             evidence=evidence,
             verdict=verdict(evidence),
             findings=findings(evidence),
-            details=kept_details(
-                shape,
-                Curve(*(curve[name] for name in _CURVE)),
-                tuple(_gate_term(row) for row in values["gate"]),
-                tuple((number(bic), number(size)) for bic, size in values["sizes"]),
+            details=with_law(
+                kept_details(
+                    shape,
+                    Curve(*(curve[name] for name in _CURVE)),
+                    tuple(_gate_term(row) for row in values["gate"]),
+                    tuple((number(bic), number(size)) for bic, size in values["sizes"]),
+                ),
+                evidence,
             ),
+            law=None if values["law"] is None else WideLaw.from_state(values["law"], unpack(tensors, "law")),
+            outcome=Outcome.from_state(values["outcome"]),
+            means=None if values["means"] is None else Means(**values["means"]),
         )
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 # Pull of the weights towards the best single candidate, and how hard their sum is held at one.
 PULL, SUM_TO_ONE = 0.02, 30.0
-# The base is returned to where the paired gain of the stack, out of fold, is below this many standard errors.
-# The simple candidates are parts of the stack, so it needs no proof that it is better. Asking for a gain of one
-# standard error before leaving the base was measured against never returning to it: errors were 1 to 3% larger
-# in all nine cells of NHANES (5, 10 and 20% of the rows, ten draws), and from 1% smaller to 8% larger in worlds
-# and NHANES with 30 to 100 validated rows.
+# The base is returned to where the paired gain of the stack, out of fold, is below this many standard
+# errors. The simple candidates are parts of the stack, so it needs no proof that it is better. Asking for a
+# gain of one standard error before leaving the base was measured against never returning to it: errors were
+# 1 to 3% larger in all nine cells of NHANES (5, 10 and 20% of the rows, ten draws), and from 1% smaller to
+# 8% larger in worlds and NHANES with 30 to 100 validated rows.
 WORSE_THAN_BASE = -2.0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError
-from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, totals, who
+from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, sizes, totals, who
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ PLOTS = (
     estimates.PLOT,
     gaps.PLOT,
     residual.PLOT,
+    sizes.PLOT,
     scatter.CALIBRATED,
     scatter.CONTENT,
     totals.PLOT,

@@ -1,0 +1,169 @@
+"""What may make a bias that leads untrustworthy, in words: one finding for each guard of the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxycal.methods.exact.evidence import depends
+from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.result import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from proxycal.methods.exact.evidence import Evidence
+
+NOTHING = "Nothing to do."
+VALIDATE = "Validate some rows (role truth)"
+
+
+def guard_findings(e: Evidence, doubt: Iterable[str]) -> tuple[Finding, ...]:
+    """Every guard as a finding: those that hold in one sentence, those that do not with what to do."""
+    doubt = set(doubt)
+    return (
+        _gate_alone(e, "gate-alone" in doubt),
+        _dependence(e, "dependence" in doubt),
+        *(
+            finding
+            for finding in (_sign(e), _proxies(e), _rare(e), _narrow(e), _vague(e), _rounding(e))
+            if finding.topic in doubt
+        ),
+    )
+
+
+def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
+    decided = f"the environment decides {e.gate_r2:.0%} of who is biased before the outcome is seen"
+    return Finding(
+        question="Does the outcome itself say who is biased?",
+        statistic=decided,
+        reading=(
+            f"Hardly: {decided}, so that a bias cannot be told from an effect of the environment on the true "
+            "outcome."
+            if doubtful
+            else f"Yes: {decided}, the outcome the rest."
+        ),
+        remedy=(
+            f"{VALIDATE}, or fit method 'gradual' if the environment acts on the true outcome through "
+            "content only."
+            if doubtful
+            else NOTHING
+        ),
+        ok=not doubtful,
+        topic="gate-alone",
+        value=e.gate_r2,
+    )
+
+
+def _dependence(e: Evidence, doubtful: bool) -> Finding:
+    seen = f"autocorrelation of the residual along the rows {e.autocorrelation:.2f}"
+    dependent = depends(e)
+    if not dependent:
+        reading = f"Neighbouring rows are not alike beyond content ({seen})."
+    elif doubtful:
+        reading = (
+            "Neighbouring rows are alike beyond content, and over blocks of rows the bias does not lead "
+            f"(z = {e.block_z:.1f}): what they share may look like a bias."
+        )
+    else:
+        reading = (
+            "Neighbouring rows are alike beyond content; the bias leads over blocks of rows too "
+            f"(z = {e.block_z:.1f})."
+        )
+    return Finding(
+        question="Do neighbouring rows of the table depend on each other?",
+        statistic=seen,
+        reading=reading,
+        remedy="Name the column of what neighbouring rows share (role cluster)." if dependent else NOTHING,
+        ok=not dependent,
+        topic="dependence",
+        value=e.autocorrelation,
+    )
+
+
+def _sign(e: Evidence) -> Finding:
+    share = f"{e.against:.0%} of the biased have a size against the stated direction"
+    return Finding(
+        question="Do sizes keep their sign?",
+        statistic=share,
+        reading=(
+            f"The best law of sizes crosses zero ({share}): it describes the outcome's shape rather than a "
+            "bias."
+        ),
+        remedy=f"{VALIDATE}, or fit with the other direction.",
+        ok=False,
+        topic="sign",
+        value=e.against,
+    )
+
+
+def _proxies(e: Evidence) -> Finding:
+    return Finding(
+        question="Do the proxies say who is biased?",
+        statistic=f"score test of the proxies in who is biased, p = {e.proxies_p:.2g}",
+        reading=(
+            "The proxies say who is biased, beyond the environment and the content index "
+            f"(p = {e.proxies_p:.2g}): the two groups may be two kinds of content."
+        ),
+        remedy=f"{VALIDATE}, or add proxies that see what sets the two groups apart.",
+        ok=False,
+        topic="proxies",
+        value=e.proxies_p,
+    )
+
+
+def _rare(e: Evidence) -> Finding:
+    return Finding(
+        question="Are enough rows biased to tell them from a tail?",
+        statistic=f"{e.share:.1%} of the rows are biased",
+        reading=(
+            f"So few rows are called biased ({e.share:.1%}) that they may as well be the tail of honest "
+            "reports."
+        ),
+        remedy="Look at these rows by eye, or validate them (role truth); more rows would help.",
+        ok=False,
+        topic="rare",
+        value=e.share,
+    )
+
+
+def _narrow(e: Evidence) -> Finding:
+    return Finding(
+        question="Is the lead of the bias more than luck?",
+        statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
+        reading=(
+            f"A bias leads by too little (BIC gain {e.gain:.1f}, and up to {THRESHOLDS.narrow_gain:g} may be "
+            f"luck) for a size of {e.separation:.1f} residual standard deviations."
+        ),
+        remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
+        ok=False,
+        topic="narrow",
+        value=e.gain,
+    )
+
+
+def _vague(e: Evidence) -> Finding:
+    interval = f"{e.exact.low:.4g} to {e.exact.high:.4g}"
+    return Finding(
+        question="Is the size known well enough to be said?",
+        statistic=f"interval {interval} around {e.exact.alpha:.4g}",
+        reading=f"A bias leads, but its size is hardly known (interval {interval}).",
+        remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
+        ok=False,
+        topic="vague",
+        value=e.exact.se,
+    )
+
+
+def _rounding(e: Evidence) -> Finding:
+    return Finding(
+        question="Does the environment say who rounds?",
+        statistic=f"test of the environment in who reports round numbers, p = {e.rounding_p:.2g}",
+        reading=(
+            "Round numbers are more common in some environments than the proxies explain "
+            f"(p = {e.rounding_p:.2g}): reporters who round down, or up, have a bias that no shift describes."
+        ),
+        remedy=f"{VALIDATE}, or ask for unrounded numbers.",
+        ok=False,
+        topic="rounding",
+        value=e.rounding_p,
+    )

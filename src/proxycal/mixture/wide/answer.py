@@ -1,0 +1,117 @@
+"""What a wider model says of rows, and how sure it is of the size of the bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.wide.likelihood import Likelihood, Seen
+
+    Array = NDArray[np.float64]
+
+STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a model with a bias says, row by row, standardised.
+
+    p_biased; size, spread : mean and sd of the bias of the row if it has one; mu : content; prior : P(biased
+    | E, content) before the outcome is seen; against : probability that the row has a bias, and a negative
+    one.
+    """
+
+    p_biased: Array
+    size: Array
+    spread: Array
+    mu: Array
+    prior: Array
+    against: Array
+
+
+def answers(likelihood: Likelihood, theta: Array) -> Answers:
+    """The answers of a model with a bias for the rows of its likelihood."""
+    seen = likelihood.seen(theta)
+    cells, r = seen.cells, seen.r
+    y = likelihood.problem.y
+    shift = np.broadcast_to(cells.shift, (len(r) - 1, r.shape[2]))[:, None]
+    extra = cells.variance[1:] - cells.own
+    # A size that varies is drawn towards what the outcome says of it.
+    part = extra / cells.variance[1:]
+    mean = shift + part * (y - cells.mean[1:])
+    within = part * cells.own
+    biased = r[1:]
+    p = np.clip(biased.sum(axis=(0, 1)), 0.0, 1.0)
+    safe = np.maximum(p, 1e-300)
+    size = (biased * mean).sum(axis=(0, 1)) / safe
+    square = (biased * (within + mean**2)).sum(axis=(0, 1)) / safe
+    against = (biased * (shift < 0.0)).sum(axis=(0, 1))
+    content = cells.mean[0]
+    mu = (np.exp(cells.log_weight) * content).sum(axis=0)
+    spread = np.sqrt(np.maximum(square - size**2, 0.0))
+    return Answers(p, size, spread, mu, _prior(likelihood, theta, seen, mu), against)
+
+
+def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array:
+    """P(biased) of each row by its gate; a gate by the true outcome is taken at its content mu (n,)."""
+    if likelihood.law.gate == "E y" and likelihood.G is not None:
+        at = likelihood.at
+        return np.asarray(expit(likelihood.G @ theta[at.gamma] + theta[at.gate_y][0] * mu))
+    assert seen.cells.log_gate is not None
+    return np.asarray(1.0 - np.exp(seen.cells.log_gate[0]))
+
+
+def mean_size(likelihood: Likelihood, theta: Array) -> float:
+    """The mean bias among the biased."""
+    found = answers(likelihood, theta)
+    mass = likelihood.problem.weights * found.p_biased
+    return float(mass @ found.size / max(mass.sum(), 1e-300))
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The mean bias with its se; covariance (k,k) of the parameters; scores (n,k) of the rows."""
+
+    size: float
+    se: float
+    covariance: Array
+    scores: Array
+
+
+def errors(
+    likelihood: Likelihood, theta: Array, cluster: NDArray[np.intp] | None, size: Callable[[Array], float]
+) -> Errors:
+    """Sandwich of the parameters, and by the delta method of a function of them.
+
+    Differences of the analytic gradient give the curvature, differences of the rows' log likelihood the
+    scores: the same evaluations serve both.
+    """
+    n, k = len(likelihood.problem.y), len(theta)
+    hessian, scores, slope = np.empty((k, k)), np.empty((n, k)), np.empty(k)
+    for i in range(k):
+        step = np.zeros(k)
+        step[i] = STEP
+        up, down = theta + step, theta - step
+        hessian[i] = (likelihood(up)[1] - likelihood(down)[1]) / (2.0 * STEP)
+        scores[:, i] = (likelihood.seen(up).loglik - likelihood.seen(down).loglik) / (2.0 * STEP)
+        slope[i] = (size(up) - size(down)) / (2.0 * STEP)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    inverse = (vectors / np.maximum(values, 1e-8 * values.max())) @ vectors.T
+    weighted = scores * likelihood.problem.weights[:, None]
+    by = weighted
+    if cluster is not None:
+        by = np.zeros((int(cluster.max()) + 1, k))
+        np.add.at(by, cluster, weighted)
+    total = likelihood.problem.n
+    covariance = inverse @ (by.T @ by) @ inverse * (total / max(total - k, 1.0))
+    # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
+    # beside it.
+    return Errors(size(theta), float(np.sqrt(max(slope @ covariance @ slope, 0.0))), covariance, scores)

@@ -1,0 +1,184 @@
+"""Models with a bias: sizes that vary, gates that look at content or at the true outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from proxycal.mixture.designs import spaced
+from proxycal.mixture.wide.fit import TRIAL_STEPS, Fitted, extend, fit, greedy, grown, start_from_guess
+from proxycal.mixture.wide.law import Law, layout, pairs
+from proxycal.mixture.wide.nulls import more_components, scale_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.wide.likelihood import Problem
+
+    Array = NDArray[np.float64]
+
+    Extensions = dict[str, Callable[[Law], Law | None]]
+
+ONE_SIZE = Law(states=1)
+# Quantiles of the residual above which rows are guessed to be biased: a share of 0.9 needs the first of them.
+CUTS = (0.15, 0.5, 0.75, 0.92)
+MOST_COMPONENTS = 3
+# A bias that leads by less than this is also tried on top of the null's own shape.
+SECOND_TRACK = 40.0
+ROUNDS = 5
+JUDGE_ROWS = 1_000
+MOST_GATE_PRODUCTS = 15
+GAMMA = (0.4, 0.7, 1.0)
+# A model this close in BIC to the best explains the table about as well, and so does a larger one that leads
+# by this much in AIC: their sizes are inside the interval.
+ALIKE, AIC_LEAD = 4.0, 1.0
+# The same where sizes vary: laws of sizes differ in their tails, of which few rows speak.
+ALIKE_VARYING = 8.0
+# Coefficients of variation between which the profile of a law of sizes is taken.
+PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
+
+
+def guesses(problem: Problem) -> list[Array]:
+    """Who might be biased: rows with a high residual, and with one where E goes with skewed residuals."""
+    root = np.sqrt(problem.weights)
+    slopes = np.linalg.lstsq(problem.X * root[:, None], problem.y * root, rcond=None)[0]
+    residual = problem.y - problem.X @ slopes
+    sd = residual.std()
+    out = [np.where(residual > np.quantile(residual, cut), 0.85, 0.1) for cut in CUTS]
+    gate = np.column_stack([np.ones(len(residual)), problem.E])
+    told = gate @ np.linalg.lstsq(gate * root[:, None], residual**3 * root, rcond=None)[0]
+    told = (told - told.mean()) / max(float(told.std()), 1e-12)
+    return [*out, *(expit(sign * told - 0.7 + 1.5 * residual / sd) for sign in (1.0, -1.0))]
+
+
+def first_bias(problem: Problem, known: Array | None) -> Fitted:
+    """One size, one component, from several guesses of who is biased and one that is known to be good."""
+    every = guesses(problem) if known is None else [known, *guesses(problem)]
+    # A guess is judged on part of the rows; the best two go on to all of them.
+    part = spaced(len(problem.y), JUDGE_ROWS)
+    few = problem.take(part)
+    tried = [fit(few, ONE_SIZE, start_from_guess(few, ONE_SIZE, tau[part]), TRIAL_STEPS) for tau in every]
+    tried.sort(key=lambda one: one.bic)
+    distinct = [one for one in tried[1:] if one.bic > tried[0].bic + 0.1][:1]
+    return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:1] + distinct), key=lambda one: one.bic)
+
+
+def extensions(exact_outcome: bool, q: int) -> Extensions:
+    """What a bias may have beyond one size.
+
+    exact_outcome : whether the outcome is known as a number. q : environment columns.
+    """
+
+    def spread(law: Law) -> Law | None:
+        return None if law.cv or law.gate == "E y" else replace(law, spread=True)
+
+    def content_gate(law: Law) -> Law | None:
+        return None if "y" in law.gate or "m" in law.gate else replace(law, gate=f"{law.gate} m")
+
+    def products_gate(law: Law) -> Law | None:
+        few = len(pairs(q)) <= MOST_GATE_PRODUCTS
+        return replace(law, gate=law.gate.replace("E", "E Q")) if few and law.gate in ("E", "E m") else None
+
+    def truth_gate(law: Law) -> Law | None:
+        # The gate by the true outcome does not integrate to one over an interval.
+        simple = law.states == 1 and not law.spread and not law.cv
+        return replace(law, gate="E y") if simple and exact_outcome and "Q" not in law.gate else None
+
+    def third_state(law: Law) -> Law | None:
+        return replace(law, states=2) if law.states == 1 and law.gate != "E y" and not law.cv else None
+
+    def gamma_sizes(cv: float) -> Callable[[Law], Law | None]:
+        def add(law: Law) -> Law | None:
+            return replace(law, cv=cv, spread=False) if law.states == 1 and law.gate != "E y" else None
+
+        return add
+
+    return {
+        "components": more_components(MOST_COMPONENTS),
+        "scale by E": scale_by("E"),
+        "scale by content": scale_by("m"),
+        "spread": spread,
+        "by content": lambda law: replace(law, by_content=True),
+        "gate by content": content_gate,
+        "gate by products": products_gate,
+        "third state": third_state,
+        **{f"gamma {cv}": gamma_sizes(cv) for cv in GAMMA},
+        "gate by truth": truth_gate,
+    }
+
+
+def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
+    """Models with a bias, grown from one size while BIC falls, and from the null's shape if it is close."""
+    allowed = extensions(first.problem.low is None, first.problem.E.shape[1])
+    models = greedy(first, allowed, ROUNDS)
+    best = min(one.bic for one in models)
+    if null.law.components > 1 and not null.law.skew and best > null.bic - SECOND_TRACK:
+        models += greedy(_on_top_of(null, first.problem), allowed, ROUNDS)
+    return models
+
+
+def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
+    """A bias of one size beside the components of the null model."""
+    law = Law(states=1, components=min(null.law.components, MOST_COMPONENTS), scale=null.law.scale)
+    p, q = problem.X.shape[1], problem.E.shape[1]
+    at, simple = layout(law, p, q), layout(ONE_SIZE, p, q)
+    base = grown(null, law, problem)
+    content = problem.X @ base[at.b]
+    residual = problem.y - content
+    wide = 4.0 * 1.48 * float(np.median(np.abs(residual - np.median(residual))))
+    tried = []
+    for tau in guesses(problem)[:5]:
+        guess = start_from_guess(problem, ONE_SIZE, tau)
+        theta, size = base.copy(), min(float(guess[simple.alpha][0]), wide)
+        gate = guess[simple.gamma]
+        prior = expit(gate[0] + problem.E @ gate[1:])
+        theta[at.alpha], theta[at.gamma] = size, gate
+        theta[at.b] = np.linalg.lstsq(problem.X, content - size * prior, rcond=None)[0]
+        theta[at.log_sigma] -= 0.3
+        tried.append(fit(problem, law, theta, 20))
+    best = min(tried, key=lambda one: one.bic)
+    return fit(problem, law, best.theta)
+
+
+def other_sizes(bias: Fitted) -> list[Fitted]:
+    """The same bias with other laws of its sizes: how far its mean depends on which of them is taken."""
+    law = bias.law
+    if law.states > 1:
+        return []
+    simple = replace(law, spread=False, cv=0.0)
+    if law.gate == "E y":
+        others = [replace(law, by_content=True)]
+    elif law.spread or law.cv:
+        others = [replace(simple, cv=cv) for cv in PROFILE] + [replace(simple, spread=True)]
+    else:
+        others = [replace(law, spread=True), replace(law, by_content=True), replace(law, states=2)]
+        others += [replace(law, cv=cv) for cv in GAMMA]
+    return [extend(bias, other, PROFILE_STEPS) for other in others if other != law]
+
+
+def explains_alike(one: Fitted, best: Fitted) -> bool:
+    """Whether a model explains the table about as well as the best: by BIC nearly, or by AIC better.
+
+    BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one
+    that is too coarse, and AIC is what undersmooths it.
+    """
+    aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
+    near = ALIKE_VARYING if best.law.varies else ALIKE
+    return one.bic < best.bic + near or (one.size > best.size and aic > AIC_LEAD)
+
+
+def other_gate(bias: Fitted) -> Fitted | None:
+    """The same bias with a gate by the true outcome where it has one by content, and the reverse.
+
+    The data leave the size between the two. None where there is no such model.
+    """
+    law = bias.law
+    if law.states != 1 or bias.problem.low is not None or not ("m" in law.gate or "y" in law.gate):
+        return None
+    gate = "E m" if "y" in law.gate else "E y"
+    return extend(bias, replace(law, gate=gate, spread=False, cv=0.0))

@@ -1,0 +1,174 @@
+"""The wider comparison: the best model with a bias against the best without, both free where E acts on all.
+
+rows, who is biased by the plain comparison -> nulls, biases, nulls that the bias suggests -> the two best
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.mixture.clusters import predict_intercepts
+from proxycal.mixture.wide.answer import Answers, answers
+from proxycal.mixture.wide.biases import explains_alike, first_bias, other_gate, other_sizes, search_biases
+from proxycal.mixture.wide.clusters import Refined, refine
+from proxycal.mixture.wide.likelihood import Problem
+from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.wide.fit import Fitted
+
+    Array = NDArray[np.float64]
+
+# Components of the outcome are at least this wide, in its sds; of a rounded outcome also this part of a step.
+FLOOR, FLOOR_OF_STEP = 0.05, 0.2
+# A bias this far (in BIC) behind will not be claimed, whatever the law of its sizes.
+FAR_BEHIND = 10.0
+# Nulls that go on to their own intercepts of clusters.
+REFINED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The rows of a comparison, standardised, the bias upward.
+
+    y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first
+    column 1; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the plain comparison,
+    or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None.
+    """
+
+    y: Array
+    X: Array
+    null_X: Array
+    E: Array
+    weights: Array
+    known: Array | None = None
+    low: Array | None = None
+    high: Array | None = None
+    cluster: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """The two best models, what each row says under the bias, and the other end where the gate is ambiguous.
+
+    index (p,), index_mean, index_sd : m = (X index - mean) / sd. bias_bic, null_bic : with the price of
+    cluster intercepts. other : the bias with a gate by the true outcome, where the best has one by content.
+    intercepts (n,), tau : of clusters, under the bias.
+    """
+
+    bias: Fitted
+    null: Fitted
+    answers: Answers
+    bias_bic: float
+    null_bic: float
+    index: Array
+    index_mean: float
+    index_sd: float
+    alike: tuple[Fitted, ...] = ()
+    mixture: Fitted | None = None
+    intercepts: Array | None = None
+    tau: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """BIC of the best model without a bias less that of the best with one."""
+        return self.null_bic - self.bias_bic
+
+
+def compare_widely(setup: Setup) -> Wide:
+    """Search both sides, each starting from what the other found, and compare."""
+    y = setup.y if setup.cluster is None else setup.y - _shared(setup)
+    floor = _floor(setup)
+    plain = Problem(y, setup.X, setup.E, np.zeros_like(y), setup.weights, floor, setup.low, setup.high)
+    first = first_bias(plain, setup.known)
+    index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
+    problem = replace(plain, m=(setup.X @ index - mean) / sd)
+    null_problem = replace(plain, X=setup.null_X, m=_fitted_index(setup.null_X, y, setup.weights))
+    nulls = search_nulls(null_problem)
+    best_null = min(nulls, key=lambda one: one.bic)
+    mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
+    biases = search_biases(replace(first, problem=problem), best_null)
+    bias = min(biases, key=lambda one: one.bic)
+    if bias.bic < best_null.bic + FAR_BEHIND:
+        biases += other_sizes(bias)
+        bias = min(biases, key=lambda one: one.bic)
+    found = answers(bias.likelihood, bias.theta)
+    expected = found.prior * float(
+        np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))
+    )
+    nulls += nulls_from(bias, best_null, null_problem, expected)
+    bare = ungated(bias)
+    nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
+    other = other_gate(bias)
+    alike = [one for one in biases if one is not bias and explains_alike(one, bias)]
+    alike += [] if other is None else [other]
+    if setup.cluster is None:
+        null = min(nulls, key=lambda one: one.bic)
+        return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike), mixture)
+    own = refine(bias, setup.y, setup.cluster)
+    rival = min((refine(one, setup.y, setup.cluster) for one in nulls), key=lambda one: one.bic)
+    return replace(_with_clusters(own, rival, index, mean, sd, setup.cluster), mixture=mixture)
+
+
+def _with_clusters(
+    own: Refined,
+    null: Refined,
+    index: Array,
+    mean: float,
+    sd: float,
+    cluster: NDArray[np.intp],
+) -> Wide:
+    bias = own.fitted
+    found = answers(bias.likelihood, bias.theta)
+    return Wide(
+        bias,
+        null.fitted,
+        found,
+        own.bic,
+        null.bic,
+        index,
+        mean,
+        sd,
+        (),
+        None,
+        own.intercepts[cluster],
+        own.tau,
+    )
+
+
+def _floor(setup: Setup) -> float:
+    """The smallest sd of a component: that of rounded values does not fall far below their step."""
+    if setup.low is None or setup.high is None:
+        return FLOOR
+    width = setup.high - setup.low
+    width = width[np.isfinite(width) & (width > 0.0)]
+    return max(FLOOR, FLOOR_OF_STEP * float(np.median(width))) if len(width) > len(setup.y) / 2 else FLOOR
+
+
+def _index_of(X: Array, slopes: Array, weights: Array) -> tuple[Array, float, float]:
+    """The content index of some slopes, with its mean and sd."""
+    content = X @ slopes
+    mean = float(np.average(content, weights=weights))
+    sd = float(np.sqrt(np.average((content - mean) ** 2, weights=weights)))
+    return slopes, mean, max(sd, 1e-12)
+
+
+def _fitted_index(X: Array, y: Array, weights: Array) -> Array:
+    """The content index of least squares, standardised."""
+    root = np.sqrt(weights)
+    least_squares = np.asarray(np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0], dtype=float)
+    slopes, mean, sd = _index_of(X, least_squares, weights)
+    return np.asarray((X @ slopes - mean) / sd)
+
+
+def _shared(setup: Setup) -> Array:
+    """What rows of a cluster share beyond content, by least squares and analysis of variance: a beginning."""
+    assert setup.cluster is not None
+    root = np.sqrt(setup.weights)
+    slopes = np.linalg.lstsq(setup.X * root[:, None], setup.y * root, rcond=None)[0]
+    return predict_intercepts(setup.y - setup.X @ slopes, setup.weights, setup.cluster).u[setup.cluster]

@@ -1,0 +1,269 @@
+"""One wider model brought to its maximum, and larger ones started from smaller ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
+from proxycal.mixture.wide.likelihood import Likelihood, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Steps of the optimiser that show whether an extension is worth finishing, and most of them all.
+TRIAL_STEPS, MOST_STEPS = 12, 150
+# A size below this, in sds of the outcome, is no bias.
+LEAST_SIZE = 1e-3
+WIDEST = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model at (or on the way to) its maximum: its law, its problem, theta, loglik without penalty, bic."""
+
+    law: Law
+    problem: Problem
+    theta: Array
+    loglik: float
+    bic: float
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """The function that theta maximises."""
+        return Likelihood(self.problem, self.law)
+
+    @property
+    def size(self) -> int:
+        """Parameters that BIC charges for."""
+        return n_paid(self.law, self.problem.X.shape[1], self.problem.E.shape[1])
+
+
+def fit(problem: Problem, law: Law, start: Array, steps: int = MOST_STEPS, extra: float = 0.0) -> Fitted:
+    """Maximise from a start; extra : added to BIC, for what the law does not count itself."""
+    likelihood = Likelihood(problem, law)
+    at = likelihood.at
+    lower, upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
+    lower[at.log_sigma], upper[at.log_sigma] = np.log(problem.floor), WIDEST
+    lower[at.alpha] = LEAST_SIZE
+    lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
+    done = minimize(
+        likelihood,
+        np.clip(start, lower, upper),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(lower, upper),
+        options={"maxiter": steps, "maxcor": 20, "ftol": 1e-8},
+    )
+    return valued(problem, law, done.x, extra)
+
+
+def valued(problem: Problem, law: Law, theta: Array, extra: float = 0.0) -> Fitted:
+    """The model at given parameters with what it is worth."""
+    loglik = Likelihood(problem, law).seen(theta).loglik
+    total = float(loglik @ problem.weights)
+    paid = n_paid(law, problem.X.shape[1], problem.E.shape[1]) * float(np.log(problem.n))
+    return Fitted(law, problem, theta, total, paid - 2.0 * total + extra)
+
+
+def plain_start(problem: Problem, law: Law) -> Array:
+    """Least squares: the start of a law without a bias and with one component."""
+    at = layout(law, problem.X.shape[1], problem.E.shape[1])
+    theta = np.zeros(at.size)
+    theta[at.b], sd = _least_squares(problem, problem.y)
+    theta[at.log_sigma] = np.log(max(sd, problem.floor))
+    return theta
+
+
+def start_from_guess(problem: Problem, law: Law, tau: Array) -> Array:
+    """Parameters of a law with one size and one component, from a guess of who is biased, tau (n,)."""
+    at = layout(law, problem.X.shape[1], problem.E.shape[1])
+    theta = np.zeros(at.size)
+    root = np.sqrt(problem.weights)
+    sd = _least_squares(problem, problem.y)[1]
+    features = np.column_stack([problem.X, tau])
+    size = np.linalg.lstsq(features * root[:, None], problem.y * root, rcond=None)[0][-1]
+    alpha = max(float(size), 0.5 * sd)
+    theta[at.b], left = _least_squares(problem, problem.y - alpha * tau)
+    theta[at.log_sigma] = np.log(max(left, 0.3 * sd, problem.floor))
+    theta[at.alpha] = alpha
+    gate = Likelihood(problem, law).G
+    assert gate is not None
+    sure = np.clip(tau, 0.05, 0.95)
+    logit = np.log(sure / (1.0 - sure))
+    theta[at.gamma] = np.linalg.lstsq(gate * root[:, None], logit * root, rcond=None)[0]
+    return theta
+
+
+def _least_squares(problem: Problem, y: Array) -> tuple[Array, float]:
+    root = np.sqrt(problem.weights)
+    slopes = np.asarray(np.linalg.lstsq(problem.X * root[:, None], y * root, rcond=None)[0], dtype=float)
+    residual = y - problem.X @ slopes
+    return slopes, float(np.sqrt(np.average(residual**2, weights=problem.weights)))
+
+
+def grown(old: Fitted, law: Law, problem: Problem | None = None) -> Array:
+    """Parameters of a law that contains the old one, at the old one's place."""
+    problem = old.problem if problem is None else problem
+    p, q = problem.X.shape[1], problem.E.shape[1]
+    at, was = layout(law, p, q), layout(old.law, old.problem.X.shape[1], q)
+    theta = np.zeros(at.size)
+    if problem.X is old.problem.X:
+        theta[at.b] = old.theta[was.b]
+    else:
+        mean = old.problem.X @ old.theta[was.b]
+        theta[at.b] = _least_squares(problem, mean)[0]
+    widths = old.theta[was.log_sigma]
+    theta[at.log_sigma] = np.r_[widths, np.full(law.components - old.law.components, widths[0])]
+    for name in ("d", "c", "v", "k"):
+        mine, other = getattr(at, name), old.theta[getattr(was, name)]
+        theta[mine][: len(other)] = other[: mine.stop - mine.start]
+    theta[at.log_skew] = old.theta[was.log_skew]
+    _grow_scale(theta, at.tau, law, old, q)
+    if law.states and old.law.states:
+        _grow_bias(theta, law, old, q)
+    return theta
+
+
+def _grow_scale(theta: Array, where: slice, law: Law, old: Fitted, q: int) -> None:
+    if not law.scale or not old.law.scale:
+        return
+    was = layout(old.law, old.problem.X.shape[1], q)
+    mine = theta[where].reshape(-1, scale_columns(law, q))
+    others = old.theta[was.tau].reshape(-1, scale_columns(old.law, q))
+    for part in ("E", "m"):
+        if part in law.scale and part in old.law.scale:
+            new, had = _columns(law.scale, part, q), _columns(old.law.scale, part, q)
+            mine[:, new] = others[:, had] if len(others) == len(mine) else others[:1, had]
+
+
+def _columns(parts: str, part: str, q: int) -> slice:
+    """Where E, or m, stands among the columns of the sd."""
+    if part == "E":
+        return slice(0, q)
+    start = q if "E" in parts else 0
+    return slice(start, start + 1)
+
+
+def _grow_bias(theta: Array, law: Law, old: Fitted, q: int) -> None:
+    p = old.problem.X.shape[1]
+    at, was = layout(law, len(theta[layout(law, p, q).b]), q), layout(old.law, p, q)
+    gate = theta[at.gamma].reshape(law.states, -1)
+    had = old.theta[was.gamma].reshape(old.law.states, -1)
+    names, old_names = _gate_names(law, q), _gate_names(old.law, q)
+    for i, name in enumerate(names):
+        if name in old_names:
+            gate[: len(had), i] = had[:, old_names.index(name)]
+    sizes = old.theta[was.alpha]
+    if law.states > old.law.states:
+        gate[1] = gate[0]
+        theta[at.alpha] = sizes[-1]
+    else:
+        theta[at.alpha] = sizes[: law.states]
+    if law.spread:
+        narrow = np.full(law.states, np.log(0.5) + old.theta[was.log_sigma][0])
+        theta[at.log_omega] = (
+            old.theta[was.log_omega]
+            if old.law.spread and law.states == old.law.states
+            else (narrow if law.states == old.law.states else np.full(law.states, -3.0))
+        )
+    if law.by_content and old.law.by_content:
+        theta[at.delta] = old.theta[was.delta]
+    if law.gate == "E y" and old.law.gate == "E y":
+        theta[at.gate_y] = old.theta[was.gate_y]
+
+
+def _gate_names(law: Law, q: int) -> list[str]:
+    names = ["1", *(f"e{i}" for i in range(q))] if "E" in law.gate else ["1"]
+    names += [f"e{i}e{j}" for i, j in pairs(q)] if "Q" in law.gate else []
+    names += ["m"] if "m" in law.gate else []
+    assert len(names) == gate_columns(law, q)
+    return names
+
+
+# Ways to begin one more component: place and width of the new one and width of the old, in sds of the old
+# one, and log weight.
+SPLITS = ((1.2, 1.2, 0.8, -1.0), (-1.2, 1.2, 0.8, -1.0), (0.0, 2.2, 0.8, -1.5), (1.5, 1.0, 0.7, -0.3))
+# A second size begins among those called unbiased, at these parts of the one size. It takes more steps than
+# others to show its worth.
+SIZES, SIZE_STEPS = (0.25, 0.9), 40
+
+
+def extend(old: Fitted, law: Law, steps: int = MOST_STEPS, problem: Problem | None = None) -> Fitted:
+    """A larger law from the maximum of a smaller one; with one more component, the best of several splits."""
+    problem = old.problem if problem is None else problem
+    theta = grown(old, law, problem)
+    starts = [theta]
+    if law.components > old.law.components:
+        starts = _split_components(theta, law, problem)
+    elif law.states > old.law.states:
+        theta[layout(law, problem.X.shape[1], problem.E.shape[1]).alpha] *= SIZES
+        steps = max(steps, SIZE_STEPS)
+    if len(starts) == 1:
+        return fit(problem, law, theta, steps)
+    best = min((fit(problem, law, start, TRIAL_STEPS) for start in starts), key=lambda one: one.bic)
+    return best if steps <= TRIAL_STEPS else fit(problem, law, best.theta, steps)
+
+
+def _split_components(theta: Array, law: Law, problem: Problem) -> list[Array]:
+    """Starts with one more component."""
+    at, starts = layout(law, problem.X.shape[1], problem.E.shape[1]), []
+    sd = float(np.exp(theta[at.log_sigma][0]))
+    for place, width, rest, weight in SPLITS:
+        start = theta.copy()
+        start[at.d.stop - 1], start[at.c.stop - 1] = place * sd, weight
+        start[at.log_sigma.stop - 1] = np.log(width * sd)
+        start[at.log_sigma.start] = np.log(rest * sd)
+        starts.append(start)
+    return starts
+
+
+def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], rounds: int) -> list[Fitted]:
+    """Add the extension that lowers BIC most until none does: every model on the way, the last one the best.
+
+    Extensions are tried with a few steps each; the best is finished. One that is far from paying for itself
+    is not tried again.
+    """
+    best, seen, dead = first, [first], set[str]()
+    for _ in range(rounds):
+        tried: list[tuple[str, Fitted]] = []
+        for name, extension in extensions.items():
+            law = None if name in dead else extension(best.law)
+            if law is None or law == best.law:
+                continue
+            one = extend(best, law, TRIAL_STEPS)
+            if one.bic > best.bic + FAR_FROM_PAYING:
+                dead.add(name)
+            tried.append((name, one))
+        tried = sorted(
+            (one for one in tried if one[1].bic < best.bic + NEARLY_PAYS), key=lambda one: one[1].bic
+        )
+        finished = [fit(one.problem, one.law, one.theta) for _, one in tried[:2]]
+        seen += finished
+        if not finished or min(one.bic for one in finished) >= best.bic - LEAST_GAIN:
+            return [*seen, best]
+        best = min(finished, key=lambda one: one.bic)
+    return [*seen, best]
+
+
+# BIC, after the trial steps, behind the model it extends: above the first an extension is not tried again,
+# below the second it is finished, since the last steps may make it pay; and what it must gain to be taken.
+FAR_FROM_PAYING, NEARLY_PAYS, LEAST_GAIN = 25.0, 6.0, 0.5
+
+
+def replaced(old: Fitted, problem: Problem, steps: int = MOST_STEPS) -> Fitted:
+    """The same law from the same parameters on other rows, or on the same rows with another outcome."""
+    extra = old.bic + 2.0 * old.loglik - old.size * float(np.log(old.problem.n))
+    return fit(problem, old.law, old.theta, steps, extra)
+
+
+def with_extra(one: Fitted, extra: float) -> Fitted:
+    """The same model, charged more."""
+    return replace(one, bic=one.bic + extra)

@@ -1,0 +1,208 @@
+"""What a wider model may look like, and where its parameters stand.
+
+With m the standardised content index, report states a (0 = unbiased) and components j of the content,
+
+    mean = x'b + s_i d_j + k_j m + [alpha_a + delta m] for a > 0        s_i = exp(tau'(E, m))
+    var  = (sigma_j s_i)^2 + omega_a^2 for a > 0
+    gate = softmax in (1, E), (1, E, m), (1, m), or logistic in (1, E, true outcome)
+    weights = softmax(c_j + v_j m), never E
+
+What makes a second group a reporting bias, and not content, is that E decides who is in it. So weights follow
+content alone, and a model with a bias whose gate leaves E out counts as one without a bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import gamma
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Ends of the bins that stand for a gamma law, as shares: of sizes, and of skewed noise, whose steep edge
+# shows in the rows where its scale is large. The last are short, since they are the widest.
+SIZE_BINS = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+NOISE_BINS = (0.0, 0.06, 0.14, 0.24, 0.36, 0.48, 0.6, 0.72, 0.82, 0.9, 0.96, 0.99, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One wider model.
+
+    states : sizes of the bias (0: no bias). components : of the content. gate : what decides who is biased,
+    of "E", "Q" (products of E), "m" and "y" (the true outcome): "E", "E Q", "E m", "E Q m", "E y" or "m".
+    spread : sizes vary normally around each state's. cv : sizes follow a gamma law with this coefficient of
+    variation; 0 for none. by_content : sizes are linear in m. scale : what the sd follows, any of "E", "m".
+    scale_by_component : each component with its own slopes of the sd. weights_by_content, own_slopes : of
+    the components, in m. skew : normal plus gamma noise with this signed coefficient of variation, whose
+    scale follows E; 0 for none. columns : further columns of the mean that cost as much as a gate, since a
+    gate made them.
+    """
+
+    states: int = 0
+    components: int = 1
+    gate: str = "E"
+    spread: bool = False
+    cv: float = 0.0
+    by_content: bool = False
+    scale: str = ""
+    scale_by_component: bool = False
+    weights_by_content: bool = False
+    own_slopes: bool = False
+    skew: float = 0.0
+    columns: int = 0
+
+    @property
+    def claims_bias(self) -> bool:
+        """Whether this model says that reporters shift the outcome: E decides for whom."""
+        return self.states > 0 and "E" in self.gate
+
+    @property
+    def varies(self) -> bool:
+        """Whether biased rows differ in the size of their bias."""
+        return self.spread or self.cv > 0.0 or self.by_content or self.states > 1
+
+    @property
+    def says(self) -> tuple[str, ...]:
+        """What the law says of the bias beyond one size and a gate by the environment, for readers."""
+        words = ["there are three states: unbiased, a smaller and a larger bias"] if self.states > 1 else []
+        words += ["sizes vary from row to row"] if self.spread or self.cv else []
+        words += ["sizes grow or shrink with content"] if self.by_content else []
+        words += ["who is biased depends on content too"] if "m" in self.gate else []
+        words += ["who is biased depends on the true value too"] if "y" in self.gate else []
+        words += ["environment columns act together on who is biased"] if "Q" in self.gate else []
+        return tuple(words)
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and findings."""
+        words = [f"J={self.components}"] if self.components > 1 else []
+        if self.states > 1:
+            words.append(f"{self.states + 1} states")
+        if self.spread or self.cv:
+            words.append("sizes vary" if not self.cv else f"gamma sizes, cv {self.cv:g}")
+        words += ["size by content"] if self.by_content else []
+        if self.states:
+            words += [] if "E" in self.gate else ["gate without E"]
+            words += ["gate by products of E"] if "Q" in self.gate else []
+            words += ["gate by content too"] if "m" in self.gate and "E" in self.gate else []
+            words += ["gate by true value too"] if "y" in self.gate else []
+        if self.scale:
+            by = " and ".join({"E": "environment", "m": "content"}[part] for part in self.scale)
+            words.append(f"sd by {by}" + (" per component" if self.scale_by_component else ""))
+        words += ["weights by content"] if self.weights_by_content else []
+        words += ["own slopes"] if self.own_slopes else []
+        words += ["skew by environment"] if self.skew else []
+        words += ["a curve of E in the mean"] if self.columns else []
+        return ", ".join(words) or "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A gamma law of mean 1 in bins: mean and sd within each, log share of each."""
+
+    mean: Array
+    sd: Array
+    log_share: Array
+
+
+@cache
+def gamma_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
+    """The bins of a gamma law with this coefficient of variation, between shares of it.
+
+    >>> bins = gamma_bins(0.7)
+    >>> round(float(np.exp(bins.log_share) @ bins.mean), 6)
+    1.0
+    """
+    k = cv**-2.0
+    at = gamma.ppf(ends, k, scale=1.0 / k)
+    share = np.diff(ends)
+    mean = np.diff(gamma.cdf(at, k + 1.0, scale=1.0 / k)) / share
+    square = np.diff(gamma.cdf(at, k + 2.0, scale=1.0 / k)) * (1.0 + 1.0 / k) / share
+    return Bins(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), np.log(share))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each block of parameters stands: a slice per name, empty where the law has no such block.
+
+    b slopes (p); log_sigma (J); d, c, v, k (J-1 each): place, weight, its slope, own slope of the
+    components; tau slopes of the log sd; alpha, log_omega (states); gamma gate (states x gate columns);
+    delta, gate_y (1).
+    """
+
+    b: slice
+    log_sigma: slice
+    d: slice
+    c: slice
+    v: slice
+    k: slice
+    tau: slice
+    alpha: slice
+    gamma: slice
+    log_omega: slice
+    delta: slice
+    gate_y: slice
+    log_skew: slice
+    size: int = field(default=0)
+
+
+@cache
+def layout(law: Law, p: int, q: int) -> Layout:
+    """The layout of a law with p content columns and q environment columns."""
+    J, K = law.components, law.states
+    others = J - 1
+    scaled = scale_columns(law, q)
+    widths = {
+        "b": p,
+        "log_sigma": J,
+        "d": others,
+        "c": others,
+        "v": others if law.weights_by_content else 0,
+        "k": others if law.own_slopes else 0,
+        "tau": scaled * (J if law.scale_by_component else 1),
+        "alpha": K,
+        "gamma": K * gate_columns(law, q),
+        "log_omega": K if law.spread else 0,
+        "delta": 1 if K and law.by_content else 0,
+        "gate_y": 1 if K and law.gate == "E y" else 0,
+        "log_skew": 1 if law.skew else 0,
+    }
+    at, parts = 0, {}
+    for name, width in widths.items():
+        parts[name] = slice(at, at + width)
+        at += width
+    return Layout(**parts, size=at)
+
+
+def scale_columns(law: Law, q: int) -> int:
+    """How many columns the sd follows."""
+    return q * ("E" in law.scale) + ("m" in law.scale)
+
+
+def gate_columns(law: Law, q: int) -> int:
+    """How many columns the gate has, its intercept included."""
+    if not law.states:
+        return 0
+    return 1 + q * ("E" in law.gate) + len(pairs(q)) * ("Q" in law.gate) + ("m" in law.gate)
+
+
+def pairs(q: int) -> list[tuple[int, int]]:
+    """Every pair of q columns, a column with itself too."""
+    return [(i, j) for i in range(q) for j in range(i, q)]
+
+
+def n_paid(law: Law, p: int, q: int) -> int:
+    """Parameters that BIC charges for: of the law, its shape of sizes or skew, and columns from a gate."""
+    return layout(law, p, q).size + (law.cv > 0) + (law.skew != 0) + law.columns * q
+
+
+def without_environment(law: Law) -> Law:
+    """The same bias with a gate that E does not move: nobody can tell it from two kinds of content."""
+    return replace(law, gate="m")

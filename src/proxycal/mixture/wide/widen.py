@@ -1,0 +1,268 @@
+"""From the plain answer to the wider comparison: it stands, or a wider law wins, or nothing does.
+
+plain best with and without a bias, on the rows of the comparison -> the wider ones beside them -> the answer
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proxycal.mixture.designs import spaced
+from proxycal.mixture.em import Rules, run
+from proxycal.mixture.laws import posterior
+from proxycal.mixture.maximise import newton_then_em, valued
+from proxycal.mixture.select import floor_of
+from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
+from proxycal.mixture.wide.compare import Setup, compare_widely
+from proxycal.mixture.wide.detectable import detectable
+from proxycal.mixture.wide.guards import Guards, guard
+from proxycal.mixture.wide.law import Law
+from proxycal.mixture.wide.likelihood import Likelihood, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from proxycal.mixture.candidates import ExactBias
+    from proxycal.mixture.designs import Data, Spec
+    from proxycal.mixture.laws import Rows
+    from proxycal.mixture.wide.compare import Wide
+    from proxycal.mixture.wide.fit import Fitted
+
+    Array = NDArray[np.float64]
+
+# Rows of the wider comparison: its models are not sums over rows, so that each step needs them in memory.
+WIDE_ROWS = 4_000
+# The same for outcomes known as ranges, whose probabilities cost three times as much.
+RANGED_ROWS = 2_000
+# BIC by which a wider model of one size and a gate by E alone must lead the plain one to take its place: it
+# is the same model up to its shape of the noise, whose plain version is fitted to all rows.
+SAME_ANSWER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class WideLaw:
+    """A wider model of the rows of a frame, ready to answer for any rows; standardised like them.
+
+    theta (k,), covariance (k,k) : its parameters. index (p,), index_mean, index_sd : the content index m of
+    features X. tau : sd of what a cluster shares.
+    """
+
+    law: Law
+    theta: Array
+    covariance: Array
+    index: Array
+    index_mean: float
+    index_sd: float
+    tau: float = 0.0
+
+    def answers(
+        self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0
+    ) -> Answers:
+        """What it says of rows; low, high, noise : as in `Problem`.
+
+        To rows of unknown clusters an intercept is noise.
+        """
+        return answers(self._likelihood(rows, low, high, noise), self.theta)
+
+    def parts(self, rows: Rows) -> list[tuple[Array, Array, Array]]:
+        """Share, mean around the content and sd of each cell (cells, n): of the unbiased, of the biased."""
+        likelihood = self._likelihood(rows)
+        cells, mu = likelihood.cells(self.theta), answers(likelihood, self.theta).mu
+        share = np.exp(cells.log_prior)
+        share /= share.sum(axis=(0, 1))
+        sd, mean = np.broadcast_to(np.sqrt(cells.variance), share.shape), cells.mean - mu
+        n = len(mu)
+        biased = (share[1:].reshape(-1, n), mean[1:].reshape(-1, n), sd[1:].reshape(-1, n))
+        return [(share[0], mean[0], sd[0]), biased]
+
+    def _likelihood(
+        self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0
+    ) -> Likelihood:
+        m = (rows.X @ self.index - self.index_mean) / self.index_sd
+        noise = noise + self.tau**2
+        problem = Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high, noise=noise)
+        return Likelihood(problem, self.law)
+
+    def slopes(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:
+        """How p_biased and size of rows move with the parameters, (n,k) each."""
+        p, size = np.empty((len(rows.y), len(self.theta))), np.empty((len(rows.y), len(self.theta)))
+        for i in range(len(self.theta)):
+            step = np.zeros(len(self.theta))
+            step[i] = STEP
+            up, down = (replace(self, theta=self.theta + by).answers(rows, low, high) for by in (step, -step))
+            p[:, i] = (up.p_biased - down.p_biased) / (2.0 * STEP)
+            size[:, i] = (up.size - down.size) / (2.0 * STEP)
+        return p, size
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """JSON values and arrays that rebuild it."""
+        values = {"law": asdict(self.law), "mean": self.index_mean, "sd": self.index_sd, "tau": self.tau}
+        return values, {"theta": self.theta, "covariance": self.covariance, "index": self.index}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Array]) -> WideLaw:
+        """The inverse of `state`."""
+        return cls(
+            Law(**values["law"]),
+            arrays["theta"],
+            arrays["covariance"],
+            arrays["index"],
+            float(values["mean"]),
+            float(values["sd"]),
+            float(values["tau"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """The outcome of the wider comparison, in the outcome's units.
+
+    law : the wider law that won, or None where the plain answer stands, whose mean size is the same. gain :
+    BIC of the best model without a bias less that of the best with one. labels : of the two. size, se : of
+    the mean bias, and lowest, highest : sizes of the models that explain the table about as well; NaN where
+    the plain answer stands. share, sigma : of the law. rows : compared. detectable : size of a bias, in
+    residual sds, that nine of ten such tables would show; NaN where a bias leads.
+    """
+
+    law: WideLaw | None
+    gain: float
+    labels: tuple[str, str]
+    size: float
+    se: float
+    lowest: float
+    highest: float
+    share: float
+    sigma: float
+    cluster_sd: float
+    rows: int
+    guards: Guards
+    detectable: float = float("nan")
+
+
+def widen(
+    plain: ExactBias,
+    data: Data,
+    intervals: tuple[Array, Array] | None = None,
+    total: float | None = None,
+    one_size: bool = False,
+    always: bool = False,
+) -> Widened:
+    """Compare widely; the bias upward.
+
+    data : all rows in the order of the table. intervals : low, high of the outcome. total : weight of the
+    table that the rows are a sample of. one_size : the plain bias stands, whatever its rivals; always : the
+    wider law answers, whatever its rivals.
+    """
+    frame = plain.bias.frame
+    part = spaced(len(data.y), WIDE_ROWS if intervals is None else RANGED_ROWS)
+    seen = data.take(part)
+    rows, null_rows = frame.rows(seen), plain.null.frame.rows(seen)
+    own = posterior(plain.bias.params, rows, plain.bias.shape)
+    low, high = (None, None)
+    if intervals is not None:
+        low, high = ((end[part] - frame.centre) / frame.scale for end in intervals)
+    cluster = None if data.cluster is None else np.unique(data.cluster[part], return_inverse=True)[1]
+    setup = Setup(
+        rows.y, rows.X, null_rows.X, rows.G[:, 1:], rows.weights, own.p_biased[0], low, high, cluster
+    )
+    wide = compare_widely(setup)
+    comparable = intervals is None and cluster is None
+    bias_bic, null_bic = (np.inf, np.inf)
+    if comparable:
+        whole = len(part) == len(data.y)
+        bias_bic = _bic(plain.bias, rows, plain.floor, refit=not whole)
+        null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
+    elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
+        bias_bic = wide.bias_bic
+    stands = one_size or bias_bic <= wide.bias_bic + (0.0 if _differs(wide.bias.law) else SAME_ANSWER)
+    stands = stands and not always
+    best_null = min(null_bic, wide.null_bic)
+    gain = best_null - (bias_bic if stands and np.isfinite(bias_bic) else min(bias_bic, wide.bias_bic))
+    if comparable:
+        weight = max(total or 0.0, float(data.weights.sum()))
+        gain *= weight / float(rows.weights.sum()) if gain > 0.0 else 1.0
+    labels = (
+        plain.labels[0] if stands else wide.bias.law.label,
+        plain.labels[1] if null_bic <= wide.null_bic else wide.null.law.label,
+    )
+    null_loglik = (
+        posterior(plain.null.params, null_rows, plain.null.shape).loglik[0]
+        if null_bic <= wide.null_bic
+        else wide.null.likelihood.seen(wide.null.theta).loglik
+    )
+    likelihood = wide.bias.likelihood
+    sure = None
+    if gain > 0.0 or not stands:
+        sure = errors(likelihood, wide.bias.theta, cluster, lambda theta: mean_size(likelihood, theta))
+    guards = guard(
+        plain if stands else None,
+        rows,
+        wide,
+        null_loglik,
+        seen.P,
+        cluster,
+        sure,
+        np.zeros(len(part)) if cluster is None else plain.offset[part] / frame.scale,
+    )
+    least = float("nan")
+    if gain <= 0.0 and wide.mixture is not None:
+        least = detectable(wide.mixture, wide.bias.problem)
+    answer = _answer(wide, sure, gain, labels, frame.scale, len(part), guards)
+    return replace(answer, law=None if stands else answer.law, detectable=least)
+
+
+def _differs(law: Law) -> bool:
+    """Whether a law answers differently from one size with a gate by E."""
+    return law.varies or law.gate != "E"
+
+
+def _bic(spec: Spec, rows: Rows, floor: float, refit: bool) -> float:
+    """BIC of a plain model on some rows, brought to its maximum there where it comes from other rows."""
+    n, params = float(rows.weights.sum()), spec.params
+    if refit:
+        rules = Rules.of([spec.shape], params.beta.shape[2], floor_of(spec.shape, floor))
+        params = run(params, [rows], rules, max_steps=45, tol=1e-3).params
+        params = newton_then_em(params, [rows], rules)[0]
+    return valued(spec.shape, params, [rows], n).bic
+
+
+def _answer(
+    wide: Wide,
+    sure: Errors | None,
+    gain: float,
+    labels: tuple[str, str],
+    scale: float,
+    n: int,
+    guards: Guards,
+) -> Widened:
+    """The wider law as the answer; sure : how sure it is of its parameters, or None where nobody asks."""
+    bias, found = wide.bias, wide.answers
+    weights, at = bias.problem.weights, bias.likelihood
+    size = mean_size(at, bias.theta)
+    se, covariance = (float("nan"), np.zeros((0, 0))) if sure is None else (sure.se, sure.covariance)
+    sizes = [size, *(mean_size(one.likelihood, one.theta) for one in wide.alike)]
+    sigma = float(np.sqrt(np.average(_content_variance(bias), weights=weights)))
+    law = WideLaw(bias.law, bias.theta, covariance, wide.index, wide.index_mean, wide.index_sd, wide.tau)
+    return Widened(
+        law=law,
+        gain=gain,
+        labels=labels,
+        size=size * scale,
+        se=se * scale,
+        lowest=min(sizes) * scale,
+        highest=max(sizes) * scale,
+        share=float(np.average(found.p_biased, weights=weights)),
+        sigma=sigma * scale,
+        cluster_sd=wide.tau * scale,
+        rows=n,
+        guards=guards,
+    )
+
+
+def _content_variance(bias: Fitted) -> Array:
+    """Variance of the outcome around its content, row by row."""
+    seen = bias.likelihood.seen(bias.theta)
+    return np.asarray((seen.r * seen.cells.own).sum(axis=(0, 1)))
