@@ -266,7 +266,7 @@ def test_latents_are_numbered_from_one():
 
 
 def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
-    frame = table().assign(w=1.0, known=0.0, area="a")
+    frame = table().assign(w=1.0, known=np.nan, area="a")
     frame.loc[frame.index[:30], "area"] = "b"
     roles = replace(ROLES, weights="w", truth="known", cluster="area")
     model = ProxyCalibrator(roles, method="toy").fit(frame)
@@ -274,6 +274,15 @@ def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
     pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame.drop(columns="known")))
     # A row whose truth is in the table is given its truth.
     assert (model.calibrate(frame)["y_cal"] == 0.0).all()
+
+
+def test_the_answer_for_a_validated_row_is_its_truth():
+    frame = table().assign(known=np.nan)
+    frame.loc[frame.index[3], "known"] = 7.0
+    model = ProxyCalibrator(replace(ROLES, truth="known"), method="toy").fit(frame)
+    row = model.calibrate(frame).iloc[3]
+    assert (row["y_cal"], row["y_cal_low"], row["y_cal_high"]) == (7.0, 7.0, 7.0)
+    assert row["shift"] == pytest.approx(frame["y"].iloc[3] - 7.0)
 
 
 def test_a_pipeline_calibrates():
