@@ -26,6 +26,7 @@ from proxycal.result import Effects, Finding, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
     from proxycal.methods.registry import MethodFit
     from proxycal.result import Details, Estimate, Prediction, Verdict
     from proxycal.settings import Settings

@@ -13,6 +13,7 @@ from proxycal.methods.parts import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
     from proxycal.methods.log_scale import LogFit
     from proxycal.methods.registry import MethodFit
     from proxycal.scale.fit import EncodedPieces

@@ -14,15 +14,15 @@ import numpy as np
 from proxycal.errors import TableError
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.registry import METHODS
-from proxycal.methods.validated.gaps import read_gaps
 from proxycal.methods.validated.conformal import spread_power
+from proxycal.methods.validated.gaps import read_gaps
 from proxycal.methods.validated.learn import learn
 from proxycal.methods.validated.record import Reader, ValidatedFit, key_of
 from proxycal.methods.validated.rows import heap_unit
 from proxycal.methods.validated.thresholds import LEAST_ROWS, MOST_GRADED, MOST_OTHERS
 from proxycal.methods.validated.totals import design_of
-from proxycal.methods.validated.wording import findings, note
 from proxycal.methods.validated.verdict import judge
+from proxycal.methods.validated.wording import findings, note
 from proxycal.result import Estimate, Gaps
 
 if TYPE_CHECKING:

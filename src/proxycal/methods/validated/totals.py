@@ -203,7 +203,7 @@ def _probabilities(known: NDArray[np.bool_], inclusion: Array | None) -> Array:
 
 
 def _trust(y: Array, f: Array, d: Array) -> float:
-    """lam of least variance: the slope of truth on answer, between 0 (ignore them) and 1."""
+    """Lam of least variance: the slope of truth on answer, between 0 (ignore them) and 1."""
     centred = f - float(np.average(f, weights=d))
     spread = float(d @ centred**2)
     return float(np.clip(float(d @ (centred * y)) / spread, 0.0, 1.0)) if spread > 0.0 else 0.0
