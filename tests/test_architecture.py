@@ -190,7 +190,7 @@ def test_web_packages_are_for_the_page():
 def test_a_method_is_known_through_the_registry_only():
     """Outside methods/, no file names the module of a method; the studies compare two of them by name."""
     folders = {path.parent.name for path in (PACKAGE / "methods").glob("*/__init__.py")} - {"checks"}
-    assert {"exact", "gradual", "moments", "paper"} <= folders
+    assert {"exact", "gradual", "moments", "paper", "validated"} <= folders
     modules = {f"proxycal.methods.{folder}" for folder in folders}
     known = {"__init__.py", "questions/refute/null.py"}  # PaperSettings; tables drawn from the exact null
     for name in sources():

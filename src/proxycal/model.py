@@ -10,7 +10,6 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from proxycal.effect.calibrate import predict
@@ -30,6 +29,7 @@ from proxycal.table.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -244,34 +244,17 @@ class ProxyCalibrator(Found, BaseEstimator):
         return totals_frame(self._fitted(), df, by, weights, statistic)
 
     def plan_audit(self, df: Any, n: int = 50) -> pd.DataFrame:
-        """Which n rows to validate next, chosen at random with known probabilities.
+        """Which n rows of a pandas or polars frame to validate next, drawn with known probabilities.
 
-        More rows come from where the fit is less sure (strata by expected error, Neyman allocation with a floor);
-        at random among all rows where the fit cannot tell. Rows that have a truth already are left out.
+        A row per row to validate, under the index of `df`: row (line of a file with a header), id, report,
+        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained. Rows
+        that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
 
-        Parameters
-        ----------
-        df : pandas or polars frame
-            The table.
-        n : int, default 50
-            How many rows.
-
-        Returns
-        -------
-        pandas DataFrame
-            A row per row to validate, under the index of `df`: row (line in a file with a header), the id, the
-            report, stratum, inclusion_probability, and an empty truth column. `attrs["reading"]` says how much is
-            gained. Fit again with the truths filled in and `Roles(..., truth=..., inclusion=...)`.
-
-        Examples
-        --------
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
         >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
-        >>> plan = model.plan_audit(sim.table, n=20)
-        >>> len(plan), bool((plan["inclusion_probability"] > 0.0).all())
-        (20, True)
-
+        >>> round(float((1.0 / model.plan_audit(sim.table, n=20)["inclusion_probability"]).sum()), 6)
+        400.0
         """
         from proxycal.questions.audit_plan import plan_audit
         from proxycal.table.audit_sheet import sheet
@@ -279,12 +262,10 @@ class ProxyCalibrator(Found, BaseEstimator):
         fit = self._fitted()
         arrays = fit.encoder.transform(df, design=False)
         plan = plan_audit(fit.method_fit, arrays, n, self.random_state)
-        self._warn_of_gaps(df, arrays.kept, "none of them can be chosen; inclusion probabilities")
-        chosen = sheet(df, fit.roles, np.flatnonzero(arrays.kept)[plan.rows], plan.stratum, plan.probability)
-        chosen.attrs = {"reading": plan.reading, "ratio": plan.ratio, "random": plan.random}
+        self._warn_of_gaps(df, arrays.kept, "they cannot be chosen; inclusion probabilities")
         if plan.random:
             warnings.warn(plan.reading, ProxycalWarning, stacklevel=2)
-        return chosen
+        return sheet(df, fit.roles, arrays.kept, plan)
 
     def effects(self, df: Any) -> Any:
         """Local effects: each row against its nearest unbiased fitted rows in content.

@@ -148,7 +148,8 @@ def test_without_a_bias_all_rows_decide(monkeypatch, ordinary):
 
 def test_what_may_hide_a_bias_is_looked_for_in_all_rows(monkeypatch, ordinary, short_batches):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 400)
-    world = draw_world("E in the mean", 1000, 0.0, seed=2)
+    # Without an effect of E, so that p is far from 0 and another in any other rows.
+    world = draw_world("gaussian", 1000, 0.0, seed=2)
     evidence = ProxyCalibrator(world.roles, direction="over").fit(world.table()).result_.method_fit.evidence
     whole = ordinary(
         ProxyCalibrator(world.roles, direction="over"), world.table()
@@ -156,7 +157,6 @@ def test_what_may_hide_a_bias_is_looked_for_in_all_rows(monkeypatch, ordinary, s
     assert evidence.sampled < 500
     # Of E, proxies and outcome alone, so that the two paths differ by rounding.
     assert evidence.direct_p == pytest.approx(whole.direct_p, rel=1e-6)
-    assert whole.direct_p < 1e-3
 
 
 def test_whole_weights_are_repeated_rows(world):

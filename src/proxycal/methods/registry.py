@@ -173,7 +173,7 @@ class Method:
         """Refuse a way of varying that this method does not have."""
         kind = "by:" if effect.startswith("by:") else effect
         if kind not in self.effects:
-            others = [f"method='{m.name}'" for m in METHODS.values() if kind in m.effects]
+            others = [f"method='{m.name}'" for m in METHODS.values() if kind in m.effects and not m.chooser]
             allowed = " or ".join(f"effect='{name}'" for name in self.effects)
             raise UnavailableError(
                 f"effect='{effect}' is not available with method='{self.name}': use {allowed}"

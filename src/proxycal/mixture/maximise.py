@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from proxycal.mixture.sums import Chunked
 
 
-# Attempts of Newton's method, and steps of EM after each that fails. All later steps together bring no more
-# than LATER times what the last ones brought: up to ten times in tables without a bias, where EM creeps.
+# Attempts of Newton's method, and steps of EM after each that fails. All later steps together are taken to
+# bring no more than LATER times what the last ones brought. Of 18 that crept on 40,000 rows 16 were left;
+# up to step 60 they would have brought 11 times as much, one 25 times, and none would have come to its bar.
 ATTEMPTS, STEPS, LATER = 125, 6, 25.0
 # A model this far (in BIC) behind the best of its kind will not catch up any more; one that is FAR behind
 # that, or THRESHOLDS.too_far_behind, after a few steps is left at once, as later steps bring a third of it.

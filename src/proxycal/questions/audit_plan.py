@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.effect.calibrate import predict
 from proxycal.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def expected_spread(fitted: MethodFit, arrays: Arrays) -> tuple[Array, str]:
         return np.ones(
             arrays.n
         ), f"the verdict is '{fitted.verdict}', so the fit cannot say where it is unsure"
-    predicted = predict(fitted, arrays)
+    predicted = fitted.predict(arrays)
     p = np.clip(predicted.p_biased, 0.0, 1.0)
     # A row is biased by `size` with probability p: what is left of it has this variance.
     size = np.divide(np.abs(predicted.shift), p, out=np.zeros_like(p), where=p > 0.0)

@@ -132,7 +132,9 @@ def pieces_of(table: Any, roles: Roles, settings: Settings) -> Pieces | None:
 def refuse_large(roles: Roles, settings: Settings) -> str:
     """Why a table cannot be fitted in pieces, or nothing."""
     if not METHODS[settings.method].pieces:
-        others = " or ".join(f"method='{method.name}'" for method in METHODS.values() if method.pieces)
+        others = " or ".join(
+            f"method='{method.name}'" for method in METHODS.values() if method.pieces and not method.chooser
+        )
         return f"method='{settings.method}' needs the whole table in memory: use {others}"
     if roles.cluster is not None:
         return "clusters need the whole table in memory, since their rows may be anywhere: fit a data frame"

@@ -5,7 +5,7 @@ table + plan --> sheet.csv --filled in by the auditor--> table with truth and in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -25,26 +25,34 @@ ROW, STRATUM, PROBABILITY, TRUTH = "row", "stratum", "inclusion_probability", "t
 FIRST_ROW = 2
 
 
-def sheet(
-    frame: Any,
-    roles: Roles,
-    rows: NDArray[np.intp],
-    stratum: NDArray[np.int64],
-    probability: NDArray[np.float64],
-) -> pd.DataFrame:
-    """The rows to validate, by position, under the index of the table.
+class Plan(Protocol):
+    """Rows to validate: positions, strata and probabilities (n,), and what is gained, in words and numbers."""
+
+    rows: NDArray[np.intp]
+    stratum: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    ratio: float
+    reading: str
+    random: bool
+
+
+def sheet(frame: Any, roles: Roles, kept: NDArray[np.bool_], plan: Plan) -> pd.DataFrame:
+    """The rows to validate, under the index of the table; kept (N,) : the rows that the plan chose from.
 
     row (line of a file that has a header), id where there is one, the report, stratum (1 is the surest),
     inclusion_probability, and the truth to be filled in.
     """
     table = to_pandas(frame)
+    rows = np.flatnonzero(kept)[plan.rows]
     chosen = table.iloc[rows]
     columns: dict[str, Any] = {ROW: rows + FIRST_ROW}
     for name in (roles.id, roles.outcome):
         if name is not None:
             columns[name] = chosen[name].to_numpy()
-    columns |= {STRATUM: stratum + 1, PROBABILITY: probability, truth_name(roles): np.nan}
-    return pd.DataFrame(columns, index=chosen.index)
+    columns |= {STRATUM: plan.stratum + 1, PROBABILITY: plan.probability, truth_name(roles): np.nan}
+    made = pd.DataFrame(columns, index=chosen.index)
+    made.attrs = {"reading": plan.reading, "ratio": plan.ratio, "random": plan.random}
+    return made
 
 
 def truth_name(roles: Roles) -> str:

@@ -21,6 +21,8 @@ TOPICS = (
     "relevance",
     "overlap",
     "share",
+    "gate-alone",
+    "dependence",
     "agreement with moments",
     "agreement with matching",
     "first-stage",
@@ -89,9 +91,11 @@ def test_nothing_is_no_bias(nothing):
     assert verdict(nothing) == "no bias found"
 
 
-def test_a_gain_of_nothing_is_no_finding(found):
-    assert verdict(replace(found, gain=1e-9)) == "bias found"
-    assert verdict(replace(found, gain=0.0)) == "not identified"
+def test_a_narrow_lead_is_a_claim_only_of_a_bias_far_away(found):
+    assert verdict(replace(found, gain=6.1)) == "bias found"
+    assert verdict(replace(found, gain=5.9)) == "not identified"
+    assert verdict(replace(found, gain=1e-9, separation=4.1)) == "bias found"
+    assert verdict(replace(found, gain=0.0, separation=4.1)) == "not identified"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,18 @@ def test_a_gain_of_nothing_is_no_finding(found):
         ({"match": size("match", 3.0)}, "agreement"),
         ({"moments": size("moments", 4.0)}, "agreement"),
         ({"share": 0.96}, "share"),
+        ({"share": 0.86, "spread": 0.6}, "share"),
+        ({"share": 0.04, "separation": 2.9}, "rare"),
+        ({"share": 0.04, "law": "sizes vary"}, "rare"),
+        ({"share": 0.04, "gain": 5.9, "separation": 4.1}, "rare"),
+        ({"gain": 6.0}, "narrow"),
+        ({"exact": size("exact", 2.0, 0.51)}, "vague"),
+        ({"gate_r2": 0.86}, "gate-alone"),
+        ({"against": 0.031}, "sign"),
+        ({"proxies_p": 0.9e-4}, "proxies"),
+        ({"autocorrelation": 0.16, "block_z": 2.9}, "dependence"),
+        ({"autocorrelation": -0.16, "block_z": 2.9}, "dependence"),
+        ({"rounding_p": 0.9e-4}, "rounding"),
     ],
     ids=str,
 )
@@ -126,6 +142,19 @@ def test_each_reason_for_doubt_turns_a_finding_into_not_identified(found, change
         {"separation": 1.1, "first_stage_f": 2.0},
         {"match": Estimate.missing("match", "one group")},
         {"moments": Estimate.missing("moments", "weak")},
+        {"share": 0.86, "spread": 0.4},
+        {"share": 0.94},
+        {"share": 0.04},
+        {"share": 0.06, "separation": 2.0, "law": "sizes vary"},
+        {"exact": size("exact", 2.0, 0.49)},
+        {"gate_r2": 0.84},
+        {"against": 0.029},
+        {"proxies_p": 1.1e-4},
+        # Five standard errors of 1000 rows are 0.158.
+        {"autocorrelation": 0.15, "block_z": 0.0},
+        {"autocorrelation": 0.5, "block_z": 3.1},
+        {"rounding_p": 1.1e-4},
+        {"spike_p": 1e-9},
     ],
     ids=str,
 )
@@ -149,13 +178,46 @@ def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
         ({"moved_p": 0.009}, "moves a proxy"),
         ({"gap": 0.7}, "two groups"),
         ({"direct_p": 9e-4}, "an effect of its own"),
+        ({"bent": True}, "bends its mean"),
+        ({"columns": 15}, "15 environment columns and 1000 rows"),
+        ({"autocorrelation": 0.3, "gain": -45.0}, "neighbouring rows depend"),
+        ({"clusters_unclear": True}, "whole clusters may be biased"),
+        (
+            {"detectable": 3.1, "detectable_size": 7.5},
+            "only a bias of 7.5 (3.1 residual standard deviations)",
+        ),
+        ({"detectable": math.inf}, "more than 5 residual standard deviations"),
+        ({"rounding_p": 0.9e-4}, "who reports round numbers"),
+        ({"spike_p": 0.9e-3}, "who is on it"),
+        ({"tail_p": 0.049}, "lie far on the biased side"),
     ],
     ids=str,
 )
 def test_rows_that_would_hide_a_bias_do_not_show_its_absence(nothing, change, said):
     assert verdict(replace(nothing, **change)) == "not identified"
     assert said in by_topic(replace(nothing, **change))["comparison"].reading
-    assert verdict(replace(nothing, moved_p=0.011, gap=0.5, direct_p=0.0011)) == "no bias found"
+
+
+def test_what_hides_no_bias(nothing):
+    fine = {"moved_p": 0.011, "gap": 0.5, "direct_p": 0.0011, "columns": 14, "detectable": 2.9}
+    fine |= {"rounding_p": 1.1e-4, "spike_p": 1.1e-3, "tail_p": 0.051, "autocorrelation": 0.15}
+    assert verdict(replace(nothing, **fine)) == "no bias found"
+    # Where a bias is far behind, dependent rows hide none.
+    assert verdict(replace(nothing, autocorrelation=0.3, gain=-51.0)) == "no bias found"
+
+
+def test_no_bias_comes_with_the_size_that_would_have_been_found(nothing):
+    said = by_topic(replace(nothing, detectable=1.5, detectable_size=0.75))["comparison"]
+    assert "A bias of 0.75 (1.5 residual standard deviations)" in said.reading
+    assert said.ok
+
+
+def test_a_wider_law_is_said_in_words_with_how_sizes_vary(found):
+    wider = replace(found, law="sizes vary from row to row; who is biased depends on content too", cv=0.62)
+    said = by_topic(wider)["constancy"].reading
+    assert "sizes vary from row to row; who is biased depends on content too (cv 0.62)" in said
+    # A size that varies is no size for moments to disagree with.
+    assert reasons_for_doubt(replace(wider, moments=size("moments", 9.0))) == ()
 
 
 @pytest.mark.parametrize(
@@ -271,6 +333,15 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
         ({"match": size("match", 9.0)}, "agreement with matching", "disagree"),
         ({"first_stage_f": 1.0}, "first-stage", "hardly"),
         ({"converged": False, "decrement": 3.0}, "convergence", "did not"),
+        ({"gate_r2": 0.9}, "gate-alone", "90%"),
+        ({"against": 0.1}, "sign", "crosses zero"),
+        ({"proxies_p": 1e-6}, "proxies", "1e-06"),
+        ({"share": 0.01, "separation": 2.0}, "rare", "1.0%"),
+        ({"gain": 3.0}, "narrow", "3.0"),
+        ({"exact": size("exact", 2.0, 0.9)}, "vague", "0.2 to 3.8"),
+        ({"rounding_p": 1e-6}, "rounding", "1e-06"),
+        ({"autocorrelation": 0.4, "block_z": 1.0}, "dependence", "z = 1.0"),
+        ({"autocorrelation": 0.4, "block_z": 5.0}, "dependence", "leads over blocks"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -30,6 +30,7 @@ ABOUT_A_BIAS = (
     "gate-alone",
     "sign",
     "proxies",
+    "vague",
 )
 NOTHING = "Nothing to do."
 
@@ -107,7 +108,10 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
     """By the topic of what may hide a bias: how the sentence on a model without one goes on, and a remedy."""
     moves = "bends its mean" if e.bent else f"moves it beyond content ({_p(e.direct_p)})"
     return {
-        "": (f". {found_at(e)}", "Nothing to do; `proxycal power` says the same with its own error."),
+        "": (
+            f". {found_at(e)}".rstrip(),
+            "Nothing to do; `proxycal power` says the same with its own error.",
+        ),
         "columns": (
             f", but with {e.columns} environment columns and {e.n} rows no bias could pay for its "
             "parameters.",

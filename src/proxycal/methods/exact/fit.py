@@ -90,22 +90,28 @@ class Comparison:
 
 def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False) -> Comparison:
     """Compare the models, plainly and widely; always_wide : the wider law answers, though it be no better."""
-    comparison = compare_plainly(arrays, settings)
+    comparison = compare_plainly(arrays, settings, prepare=always_wide)
     if comparison.data.truth is not None:
         return comparison
     return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
 
 
-def compare_plainly(arrays: Arrays, settings: Settings, total: float | None = None) -> Comparison:
-    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one."""
+def compare_plainly(
+    arrays: Arrays, settings: Settings, total: float | None = None, prepare: bool = False
+) -> Comparison:
+    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one.
+
+    prepare : only what the wider comparison starts from, since it will answer.
+    """
     _check_effect(settings.effect, arrays)
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
-    # prepares.
-    most = 1 if outcome.ranged else MAX_J
-    bias = fit_exact(data, settings.effect, most, seed=settings.random_state, total=total)
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
+    prepare = settings.effect == "constant" and (prepare or outcome.ranged)
+    compared = replace(data, levels=None) if prepare else data
+    most = 1 if prepare else MAX_J
+    bias = fit_exact(compared, settings.effect, most, seed=settings.random_state, total=total)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
     return Comparison(settings.sign, arrays, data, bias, outcome)
@@ -144,7 +150,9 @@ def finish(
     controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
     moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
     estimates = (
-        spanned(exact_estimate(bias, level), widened) if law is None else wide_estimate(widened, level),
+        wide_estimate(widened, level)
+        if law is not None and widened is not None
+        else spanned(exact_estimate(bias, level), widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -152,7 +160,8 @@ def finish(
     evidence = collect(bias, data, answers, estimates, moments, widened, checked)
     if n is not None:
         evidence = replace(evidence, n=n, cost=evidence.cost * cost, sampled=whole.n)
-    evidence = replace(evidence, kind=outcome.kind.kind, **told_by_environment(whole, outcome))
+    spike_p, rounding_p = told_by_environment(whole, outcome)
+    evidence = replace(evidence, kind=outcome.kind.kind, spike_p=spike_p, rounding_p=rounding_p)
     return ExactFit(
         sign=comparison.sign,
         level=level,

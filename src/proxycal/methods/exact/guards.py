@@ -55,10 +55,10 @@ def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
 
 
 def _dependence(e: Evidence, doubtful: bool) -> Finding:
-    seen = f"autocorrelation of the residual along the rows: {e.autocorrelation:.2f}"
+    seen = f"autocorrelation of the residual along the rows {e.autocorrelation:.2f}"
     dependent = depends(e)
     if not dependent:
-        reading = "Neighbouring rows are not alike beyond content."
+        reading = f"Neighbouring rows are not alike beyond content ({seen})."
     elif doubtful:
         reading = (
             "Neighbouring rows are alike beyond content, and over blocks of rows the bias does not lead "

@@ -101,15 +101,18 @@ def off_spike(arrays: Arrays, outcome: Outcome) -> Arrays:
     return replace(kept, cluster=np.unique(kept.cluster, return_inverse=True)[1].astype(np.int64))
 
 
-def told_by_environment(arrays: Arrays, outcome: Outcome) -> dict[str, float]:
-    """The p of "given the proxies, the environment says nothing": of who is on the spike, and who rounds."""
+def told_by_environment(arrays: Arrays, outcome: Outcome) -> tuple[float, float]:
+    """The p of "given the proxies, the environment says nothing": of who is on the spike, and who rounds.
+
+    NaN where there is no spike, and where nobody rounds.
+    """
     y = outcome_of(arrays)
-    out = {"spike_p": math.nan, "rounding_p": math.nan}
-    if math.isfinite(outcome.spike):
-        on = outcome.on_spike(y)
-        out["spike_p"] = zero_test(on, arrays.P, arrays.E, arrays.weights, arrays.cluster).p
-    if outcome.round_to:
-        at = y / outcome.round_to
-        on = np.abs(at - np.rint(at)) < 1e-6
-        out["rounding_p"] = zero_test(on, arrays.P, arrays.E, arrays.weights, arrays.cluster).p
-    return out
+
+    def p_of(on: np.ndarray) -> float:
+        return zero_test(on, arrays.P, arrays.E, arrays.weights, arrays.cluster).p
+
+    spike_p = p_of(outcome.on_spike(y)) if math.isfinite(outcome.spike) else math.nan
+    if not outcome.round_to:
+        return spike_p, math.nan
+    at = y / outcome.round_to
+    return spike_p, p_of(np.abs(at - np.rint(at)) < 1e-6)

@@ -173,7 +173,7 @@ def explains_alike(one: Fitted, best: Fitted) -> bool:
 
 
 def other_gate(bias: Fitted) -> Fitted | None:
-    """The same bias with a gate by the true outcome where it has one by content, and the reverse: the other end.
+    """The same bias with a gate by the true outcome where it has one by content, and the reverse.
 
     The data leave the size between the two. None where there is no such model.
     """

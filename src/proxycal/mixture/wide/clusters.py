@@ -42,7 +42,7 @@ def refine(model: Fitted, y: Array, cluster: NDArray[np.intp]) -> Refined:
         inverse = seen.r / seen.cells.variance
         by_row = inverse.sum(axis=(0, 1)) * weights
         pull = (inverse * (y - seen.cells.mean)).sum(axis=(0, 1)) * weights
-        precision, mean = np.bincount(cluster, by_row), np.bincount(cluster, pull)
+        precision, mean = (np.asarray(np.bincount(cluster, part), dtype=float) for part in (by_row, pull))
         for _ in range(TURNS):
             u = mean / (precision + 1.0 / variance)
             variance = max(float((u**2 + 1.0 / (precision + 1.0 / variance)).mean()), 1e-6)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtr
+from scipy.special import expit, ndtr
 
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import LOG_2PI, RIDGE
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Below this probability an interval is so far from a cell that its middle stands for it.
 FAR = 1e-250
+# The log weight of a lone component.
+ONE = np.zeros((1, 1))
 # The log sd may move this far with E and content: beyond, a few rows decide alone.
 MOST_LOG_SCALE = 4.0
 
@@ -138,15 +140,18 @@ class Likelihood:
             scale = np.exp(np.clip(slopes @ self.S.T, -MOST_LOG_SCALE, MOST_LOG_SCALE))
         if law.skew:
             return self._skewed(theta, base, scale)
-        place = np.r_[0.0, theta[at.d]]
-        mean = base + place[:, None] * scale
-        if law.own_slopes:
-            mean = mean + np.r_[0.0, theta[at.k]][:, None] * rows.m
+        place, log_weight = np.zeros(law.components), ONE
+        mean = base[None]
+        if law.components > 1:
+            place = _after_zero(theta[at.d])
+            mean = base + place[:, None] * scale
+            log_weight = _after_zero(theta[at.c])[:, None]
+            if law.own_slopes:
+                mean = mean + _after_zero(theta[at.k])[:, None] * rows.m
+            if law.weights_by_content:
+                log_weight = log_weight + _after_zero(theta[at.v])[:, None] * rows.m
+            log_weight = log_weight - _log_sum(log_weight)
         own = (np.exp(theta[at.log_sigma])[:, None] * scale) ** 2 + rows.noise
-        log_weight = np.r_[0.0, theta[at.c]][:, None]
-        if law.weights_by_content:
-            log_weight = log_weight + np.r_[0.0, theta[at.v]][:, None] * rows.m
-        log_weight = log_weight - _log_sum(log_weight)
         if not law.states:
             return Cells(
                 mean[None], own[None], own, log_weight[None], np.zeros((0, 1)), None, log_weight, scale, place
@@ -161,13 +166,14 @@ class Likelihood:
         if law.by_content:
             shift = shift + theta[at.delta] * rows.m
         means = np.concatenate([mean[None], mean[None] + shift[:, None, :]])
-        variance = own[None] + np.r_[0.0, extra][:, None, None]
+        variance = own[None] + _after_zero(extra)[:, None, None]
         log_prior, log_gate = self._gate(theta, shift)
+        log_prior = log_prior[:, None, :]
         return Cells(
             means,
             variance,
             own,
-            log_prior[:, None, :] + log_weight,
+            log_prior if law.components == 1 else log_prior + log_weight,
             shift,
             log_gate,
             log_weight,
@@ -183,11 +189,11 @@ class Likelihood:
         if law.gate == "E y":
             # The gate looks at the true outcome: what is reported if unbiased, less the bias otherwise.
             slope, y = theta[at.gate_y][0], self.problem.y
-            log_not = log_expit(-(logit[0] + slope * y))
-            log_prior = np.stack([log_not, log_expit(logit[0] + slope * (y - shift[0]))])
+            log_not = _log_expit(-(logit[0] + slope * y))
+            log_prior = np.stack([log_not, _log_expit(logit[0] + slope * (y - shift[0]))])
             return log_prior, log_prior
         if law.states == 1:
-            log_yes = log_expit(logit)
+            log_yes = _log_expit(logit)
             log_gate = np.concatenate([log_yes - logit, log_yes])
         else:
             full = np.concatenate([np.zeros((1, logit.shape[1])), logit])
@@ -246,8 +252,8 @@ class Likelihood:
         law, at, rows = self.law, self.at, self.problem
         gradient = np.zeros(at.size)
         gradient[at.b] = rows.X.T @ by_mean.sum(axis=(0, 1))
-        part = cells.own[None] / cells.variance
         if law.skew:
+            part = cells.own[None] / cells.variance
             width = np.exp(theta[at.log_skew]) * cells.scale
             assert self.bins is not None
             pulled = by_mean[:, 0] * np.sign(law.skew) * width * (self.bins.mean - 1.0)[:, None]
@@ -257,7 +263,9 @@ class Likelihood:
             if self.S is not None:
                 gradient[at.tau] = by_width @ self.S
             return gradient
-        own_part = by_log_sd * part if law.states and (law.spread or law.cv) else by_log_sd
+        own_part = by_log_sd
+        if law.states and (law.spread or law.cv):
+            own_part = by_log_sd * (cells.own[None] / cells.variance)
         by_own, by_place = own_part.sum(axis=0), by_mean.sum(axis=0)
         gradient[at.log_sigma] = by_own.sum(axis=1)
         if law.components > 1:
@@ -350,6 +358,18 @@ def _interval_density(
         density = np.where(as_value, -0.5 * z * z + np.log(inv) - 0.5 * LOG_2PI, density)
         by_mean, by_log_sd = np.where(as_value, z * inv, by_mean), np.where(as_value, z * z - 1.0, by_log_sd)
     return density, by_mean, by_log_sd
+
+
+def _after_zero(values: Array) -> Array:
+    """The values after a zero: the first component, or state, is what the others are relative to."""
+    out = np.zeros(len(values) + 1)
+    out[1:] = values
+    return out
+
+
+def _log_expit(x: Array) -> Array:
+    """Log of the logistic function. (scipy's own goes number by number and takes twice as long.)."""
+    return np.asarray(np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))))
 
 
 def _log_sum(values: Array) -> Array:

@@ -1,0 +1,56 @@
+"""Models with a bias: where they start, what they may have, and the other laws that explain rows alike."""
+
+import numpy as np
+import pytest
+
+from proxycal.mixture.wide.biases import extensions, first_bias, guesses, search_biases
+from proxycal.mixture.wide.fit import fit, plain_start
+from proxycal.mixture.wide.law import Law
+from proxycal.mixture.wide.likelihood import Problem
+
+
+def problem_of(setup):
+    return Problem(setup.y, setup.X, setup.E, np.zeros_like(setup.y), setup.weights)
+
+
+@pytest.mark.parametrize("share", [-2.5, 0.0, 3.0], ids=["few", "half", "most"])
+def test_one_size_is_found_from_guesses_alone(share, draw, who):
+    setup, scale = draw(lambda rng, e, z, t: t + 5.0 * who(rng, e, share), n=600)
+    bias = first_bias(problem_of(setup), None)
+    assert bias.theta[bias.likelihood.at.alpha][0] * scale == pytest.approx(5.0, rel=0.06)
+
+
+def test_a_good_guess_is_heard(draw, who):
+    setup, _ = draw(lambda rng, e, z, t: t + 3.0 * who(rng, e), n=600)
+    problem = problem_of(setup)
+    assert all(guess.shape == (600,) for guess in guesses(problem))
+    alone = first_bias(problem, None)
+    told = first_bias(problem, np.clip(alone.likelihood.seen(alone.theta).r[1, 0], 0.0, 1.0))
+    assert told.bic <= alone.bic + 0.01
+
+
+def test_what_a_bias_may_have():
+    may = extensions(True, 2)
+    one = Law(states=1)
+    assert may["gate by content"](one).gate == "E m"
+    assert may["gate by products"](Law(states=1, gate="E m")).gate == "E Q m"
+    assert may["gate by truth"](one).gate == "E y"
+    assert may["third state"](one).states == 2
+    # A gamma law and a normal spread are two laws of the same sizes.
+    assert may["spread"](Law(states=1, cv=0.7)) is None
+    assert not may["gamma 0.7"](Law(states=1, spread=True)).spread
+    # A gate by the true outcome is a law of one size, and of outcomes known as numbers.
+    assert may["gate by truth"](Law(states=2)) is None
+    assert extensions(False, 2)["gate by truth"](one) is None
+    # Products of many columns are too many for a gate.
+    assert extensions(True, 9)["gate by products"](one) is None
+
+
+def test_the_search_never_ends_below_where_it_began(draw, who):
+    setup, _ = draw(lambda rng, e, z, t: t + 3.0 * who(rng, e), n=400)
+    problem = problem_of(setup)
+    first = first_bias(problem, None)
+    null = fit(problem, Law(components=1), plain_start(problem, Law()))
+    models = search_biases(first, null)
+    assert min(model.bic for model in models) <= first.bic
+    assert all(model.law.claims_bias for model in models)

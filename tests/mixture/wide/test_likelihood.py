@@ -1,0 +1,141 @@
+"""The likelihood of every law: its gradient, its integral over the outcome, ranges and weights."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import norm
+
+from proxycal.mixture.wide.law import Law
+from proxycal.mixture.wide.likelihood import Likelihood
+
+LAWS = [
+    Law(),
+    Law(scale="Em"),
+    Law(components=2, scale="E"),
+    Law(components=3, weights_by_content=True, own_slopes=True),
+    Law(components=2, scale="Em", scale_by_component=True),
+    Law(scale="E", skew=1.0),
+    Law(scale="Em", skew=-0.7),
+    Law(states=1),
+    Law(states=1, gate="m"),
+    Law(states=1, gate="E m", components=2, scale="E"),
+    Law(states=1, gate="E Q", by_content=True),
+    Law(states=1, gate="E Q m", spread=True),
+    Law(states=1, gate="E y"),
+    Law(states=1, gate="E y", by_content=True, components=2),
+    Law(states=1, cv=0.7),
+    Law(states=1, cv=1.0, gate="E m", components=2, scale="m", by_content=True),
+    Law(states=2),
+    Law(states=2, spread=True, by_content=True, gate="E m", components=2, scale="E"),
+]
+names = pytest.mark.parametrize("law", LAWS, ids=[law.label for law in LAWS])
+
+
+@names
+@pytest.mark.parametrize("ranged", [False, True], ids=["exact", "ranges"])
+def test_the_gradient_is_that_of_the_value(law, ranged, draw_problem, draw_theta):
+    problem = draw_problem(weights=True, ranged=ranged)
+    likelihood, theta = Likelihood(problem, law), draw_theta(law, problem)
+    numeric = approx_fprime(theta, lambda at: likelihood(at)[0], 1e-6)
+    # One-sided differences: their error is the step times the curvature.
+    np.testing.assert_allclose(likelihood(theta)[1], numeric, rtol=1e-3, atol=2e-3)
+
+
+@names
+def test_the_density_integrates_to_one_over_the_outcome(law, draw_problem, draw_theta):
+    grid = np.linspace(-40.0, 60.0, 20_001)
+    rows = draw_problem(n=1).take(np.zeros(len(grid), dtype=np.intp))
+    likelihood = Likelihood(replace(rows, y=grid), law)
+    density = np.exp(likelihood.seen(draw_theta(law, rows)).loglik)
+    assert density.sum() * (grid[1] - grid[0]) == pytest.approx(1.0, abs=1e-6)
+
+
+@names
+def test_probabilities_of_ranges_that_tile_the_line_sum_to_one(law, draw_problem, draw_theta):
+    if law.gate == "E y":
+        pytest.skip("a gate by the true outcome is not tried on ranges")
+    ends = np.r_[-np.inf, np.linspace(-6.0, 8.0, 29), np.inf]
+    low, high = ends[:-1], ends[1:]
+    rows = draw_problem(n=1).take(np.zeros(len(low), dtype=np.intp))
+    rows = replace(rows, y=np.clip((low + high) / 2.0, -7.0, 9.0), low=low, high=high)
+    width = np.where(np.isfinite(high - low), high - low, 1.0)
+    density = np.exp(Likelihood(rows, law).seen(draw_theta(law, rows)).loglik)
+    assert density @ width == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_range_has_the_probability_of_the_normal_law(draw_problem, draw_theta):
+    problem = draw_problem(ranged=True)
+    theta = draw_theta(Law(), problem)
+    mean, sd = problem.X @ theta[:3], np.exp(theta[3])
+    p = norm.cdf(problem.high, mean, sd) - norm.cdf(problem.low, mean, sd)
+    width = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, 1.0)
+    exact = problem.low == problem.high
+    expected = np.where(
+        exact, norm.logpdf(problem.y, mean, sd), np.log(np.where(exact, 1.0, p) / np.where(exact, 1.0, width))
+    )
+    np.testing.assert_allclose(Likelihood(problem, Law()).seen(theta).loglik, expected, rtol=1e-9)
+
+
+def test_narrow_ranges_are_exact_values(draw_problem, draw_theta):
+    problem, law = draw_problem(), Law(states=1, components=2)
+    near = replace(problem, low=problem.y - 5e-4, high=problem.y + 5e-4)
+    theta = draw_theta(law, problem)
+    exact, ranged = (Likelihood(rows, law).seen(theta).loglik for rows in (problem, near))
+    np.testing.assert_allclose(ranged, exact, atol=1e-5)
+
+
+def test_rows_far_from_every_cell_have_a_finite_likelihood(draw_problem, draw_theta):
+    problem, law = draw_problem(ranged=True), Law(states=1)
+    far = replace(problem, y=problem.y + 500.0, low=problem.low + 500.0, high=problem.high + 500.0)
+    value, slope = Likelihood(far, law)(draw_theta(law, far))
+    assert np.isfinite(value)
+    assert np.isfinite(slope).all()
+
+
+@names
+def test_weights_are_repeated_rows(law, draw_problem, draw_theta):
+    problem = draw_problem(n=12)
+    times = np.arange(12) % 3 + 1
+    weighted = replace(problem, weights=times.astype(float))
+    repeated = problem.take(np.repeat(np.arange(12), times))
+    theta = draw_theta(law, problem)
+    value, slope = Likelihood(weighted, law)(theta)
+    again, other = Likelihood(repeated, law)(theta)
+    assert value == pytest.approx(again)
+    np.testing.assert_allclose(slope, other, atol=1e-10)
+
+
+def test_the_posterior_of_the_cells_is_bayes_rule(draw_problem, draw_theta):
+    problem, law = draw_problem(), Law(states=1)
+    theta = draw_theta(law, problem)
+    likelihood = Likelihood(problem, law)
+    at, seen = likelihood.at, likelihood.seen(theta)
+    mean, sd = problem.X @ theta[at.b], np.exp(theta[at.log_sigma][0])
+    gate = theta[at.gamma]
+    pi = 1.0 / (1.0 + np.exp(-(gate[0] + problem.E @ gate[1:])))
+    biased = pi * norm.pdf(problem.y, mean + theta[at.alpha], sd)
+    honest = (1.0 - pi) * norm.pdf(problem.y, mean, sd)
+    np.testing.assert_allclose(seen.r[1, 0], biased / (biased + honest), rtol=1e-9)
+    np.testing.assert_allclose(seen.loglik, np.log(biased + honest), rtol=1e-9)
+
+
+def test_a_further_column_is_free_of_the_others(draw_problem):
+    problem = draw_problem(weights=True)
+    column = problem.X @ [1.0, 2.0, 3.0] + problem.E[:, 0]
+    wider = problem.with_column(column)
+    assert wider.X.shape[1] == 4
+    added = wider.X[:, 3]
+    assert np.average(added**2, weights=problem.weights) == pytest.approx(1.0)
+    # The span is that of the columns and the new one.
+    left = column - wider.X @ np.linalg.lstsq(wider.X, column, rcond=None)[0]
+    np.testing.assert_allclose(left, 0.0, atol=1e-9)
+
+
+def test_some_rows_are_those_rows(draw_problem, draw_theta):
+    problem = draw_problem(weights=True, ranged=True)
+    some = np.array([4, 9, 30])
+    theta = draw_theta(Law(), problem)
+    whole = Likelihood(problem, Law()).seen(theta).loglik
+    np.testing.assert_allclose(Likelihood(problem.take(some), Law()).seen(theta).loglik, whole[some])
