@@ -21,8 +21,8 @@ from benchmarks.bench import Bench
 from benchmarks.pages import Page, Part, number, percent, reached
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, load_nhanes
 from proxycal.effect.calibrate import predict
-from proxycal.effect.totals import conclude as conclude_totals
 from proxycal.effect.totals import Groups, sum_rows
+from proxycal.effect.totals import conclude as conclude_totals
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.fit import conclude
 from proxycal.questions.audit_plan import allocate, cut_strata, expected_spread

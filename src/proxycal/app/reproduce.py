@@ -50,7 +50,7 @@ def python_script(source: Source, request: Request) -> str:
         "roles = pc.Roles(",
         *named,
         ")",
-        f"model = pc.ProxyCalibrator(roles{options}, direction="over").fit(table)",
+        f"model = pc.ProxyCalibrator(roles{options}).fit(table)",
         "print(model.verdict_, model.alpha_, model.alpha_interval_)",
         "",
         'write_table(pd.concat([table, model.calibrate(table)], axis=1), "calibrated.csv")',
