@@ -193,7 +193,10 @@ def test_validated_rows_are_learned_from_wherever_they_stand(world, ordinary):
     table = world.table()
     table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
-    model, whole = ProxyCalibrator(roles, direction="over").fit(table), ordinary(ProxyCalibrator(roles, direction="over"), table)
+    model, whole = (
+        ProxyCalibrator(roles, direction="over").fit(table),
+        ordinary(ProxyCalibrator(roles, direction="over"), table),
+    )
     assert model.result_.settings.method == "validated"
     assert model.verdict_ == whole.verdict_
     # The rows come in another order, so that mixtures start elsewhere.
