@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
-# Standard errors within which two searches have found the same bias.
-SAME_SIZE_SE = 2.0
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
@@ -155,7 +153,7 @@ def finish(
     estimates = (
         wide_estimate(widened, level)
         if law is not None and widened is not None
-        else spanned(exact_estimate(bias, level), widened),
+        else spanned(exact_estimate(bias, level), None if bias.bias.shape.means == "atom" else widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -230,14 +228,12 @@ def wide_estimate(widened: Widened, level: float) -> Estimate:
 def spanned(own: Estimate, widened: Widened | None) -> Estimate:
     """The estimate with an interval that spans the sizes of all laws that explain the table about as well.
 
-    Those are told by a wider search; where it came to another size (beside a spike, say), it has no say.
+    Those are told by the wider search, which knows no atoms: beside one it has no say.
     """
     if widened is None or not widened.gain > 0.0 or not math.isfinite(own.low):
         return own
-    if abs(widened.size - own.alpha) > SAME_SIZE_SE * own.se:
-        return own
-    below, above = widened.size - widened.lowest, widened.highest - widened.size
-    return replace(own, low=min(own.low, max(own.low - below, 0.0)), high=own.high + above)
+    low, high = widened.lowest - (own.alpha - own.low), widened.highest + (own.high - own.alpha)
+    return replace(own, low=min(own.low, max(low, 0.0)), high=max(own.high, high))
 
 
 def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:
