@@ -21,8 +21,8 @@ from benchmarks.bench import Bench
 from benchmarks.pages import Page, Part, number, percent, reached
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, load_nhanes
 from proxycal.effect.calibrate import predict
+from proxycal.effect.totals import Groups, sum_rows
 from proxycal.effect.totals import conclude as conclude_totals
-from proxycal.effect.totals import sum_rows
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.fit import conclude
 from proxycal.questions.audit_plan import allocate, cut_strata, expected_spread
@@ -160,7 +160,9 @@ def trial(
     answers = {"validated": own.y_cal, "regression": regression}
     answers |= {"exact": predict(exact, arrays).y_cal, "report": arrays.y}
     held = (own.y_cal_low <= truth) & (truth <= own.y_cal_high)
-    figures = {f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()}
+    figures: dict[str, Any] = {
+        f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()
+    }
     figures |= {"share": share, "verdict": fit.verdict, "alpha": fit.estimate.alpha, "seconds": seconds}
     figures |= {"held": float(held[rest].mean()), **_means(fit, known, truth)}
     return figures | {f"audit_{m}": audit_ratio(fit, known, truth, m) for m in AUDITS}
@@ -173,8 +175,8 @@ def _means(fit: MethodFit, known: Arrays, truth: np.ndarray) -> dict[str, Any]:
     groups, held, error = 0, 0, {}
     for codes in (by, by // 2):
         labels = [int(code) for code in np.unique(codes)]
-        sums = sum_rows(fit, known, codes, labels, np.ones(known.n))
-        totals = conclude_totals(fit, sums, "mean", 0.95)
+        sums = sum_rows(fit, known, Groups(codes, tuple(labels)), np.ones(known.n))
+        totals = conclude_totals(fit, sums, 0.95, "mean")
         for code in labels:
             if np.isfinite(known.truth[codes == code]).sum() >= GROUP_ROWS:
                 groups += 1
@@ -229,7 +231,7 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """A row per world and share: means over the draws."""
     rows = []
     for key, group in trials[trials["error"].isna()].groupby(["world", "share"], sort=False):
-        means = [name for name in group if name.startswith(("rmse_", "audit_"))]
+        means = [str(name) for name in group if str(name).startswith(("rmse_", "audit_"))]
         groups = group["groups"].sum()
         rows.append({
             **dict(zip(("world", "share"), key, strict=True)),

@@ -373,6 +373,10 @@ def intervals(
     rest = np.sqrt(np.maximum(variance - (jump**2 * chance * (1.0 - chance)).sum(axis=1), 0.0))
     low, high = np.empty_like(mean), np.empty_like(mean)
     for g in range(len(mean)):
+        if np.isnan(variance[g]):
+            # A method that cannot say how far off a total is leaves its interval missing.
+            low[g] = high[g] = np.nan
+            continue
         doubtful = chance[g] * (1.0 - chance[g]) * np.abs(jump[g]) > 0.0
         who = drawn[:, doubtful] < chance[g, doubtful]
         centres = (who - chance[g, doubtful]) @ jump[g, doubtful]

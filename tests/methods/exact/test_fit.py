@@ -53,7 +53,7 @@ def test_a_bias_of_three_residual_sds_is_found_and_measured(kind, drawn):
 
 def test_a_maximum_that_long_steps_overshoot_is_reached_by_short_ones():
     made = simulate(n=10_000, d_z=1, alpha=5.0, noise="poisson", random_state=10_001)
-    model = ProxyCalibrator(made.roles, random_state=10_001).fit(
+    model = ProxyCalibrator(made.roles, direction="over", random_state=10_001).fit(
         made.table[assign(10_000, 10, seed=10_001) != 6]
     )
     assert model.verdict_ == "bias found"
@@ -91,7 +91,7 @@ def test_a_bias_of_three_residual_sds_is_found_again_and_again(kind, drawn):
 def jobs_with(alpha: float, seed: int) -> ProxyCalibrator:
     jobs = load_jobs()
     biased = inject_bias(jobs.table, jobs.roles, alpha=alpha, random_state=seed)
-    return ProxyCalibrator(biased.roles, method="exact").fit(biased.table)
+    return ProxyCalibrator(biased.roles, direction="over", method="exact").fit(biased.table)
 
 
 def test_jobs_with_its_zero_earnings_does_not_mislead():

@@ -147,7 +147,7 @@ class Design:
         # Its design variance, from how far it lies from the mean correction.
         variance = known * (1.0 - pi) * ((left - self.offset) / pi) ** 2
         extra = np.column_stack([stands, stands * left, known])
-        return RowTruth(self.lam * value, variance, np.zeros((len(value), 0)), extra)
+        return RowTruth(self.lam * value, variance, np.zeros((len(value), 0)), extra=extra)
 
     def finish(self, sums: TotalSums) -> tuple[Array, Array]:
         """Totals (G,) and their variances (G,).
