@@ -21,8 +21,8 @@ from benchmarks.bench import Bench
 from benchmarks.pages import Page, Part, number, percent, reached
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, load_nhanes
 from proxycal.effect.calibrate import predict
-from proxycal.effect.totals import conclude as conclude_totals
 from proxycal.effect.totals import Groups, sum_rows
+from proxycal.effect.totals import conclude as conclude_totals
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.fit import conclude
 from proxycal.questions.audit_plan import allocate, cut_strata, expected_spread
@@ -160,7 +160,9 @@ def trial(
     answers = {"validated": own.y_cal, "regression": regression}
     answers |= {"exact": predict(exact, arrays).y_cal, "report": arrays.y}
     held = (own.y_cal_low <= truth) & (truth <= own.y_cal_high)
-    figures: dict[str, Any] = {f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()}
+    figures: dict[str, Any] = {
+        f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()
+    }
     figures |= {"share": share, "verdict": fit.verdict, "alpha": fit.estimate.alpha, "seconds": seconds}
     figures |= {"held": float(held[rest].mean()), **_means(fit, known, truth)}
     return figures | {f"audit_{m}": audit_ratio(fit, known, truth, m) for m in AUDITS}
