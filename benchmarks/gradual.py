@@ -103,7 +103,7 @@ def trial(case: tuple[pd.DataFrame, Roles]) -> dict[str, Any]:
     """
     table, roles = case
     start = time.perf_counter()
-    model = ProxyCalibrator(roles, method="gradual").fit(table)
+    model = ProxyCalibrator(roles, direction="over", method="gradual").fit(table)
     seconds = time.perf_counter() - start
     own = model.result_.method_fit.predict(model.result_.training)
     bias, true = table["bias"].to_numpy(), table["true"].to_numpy()

@@ -81,7 +81,9 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"seed": seed}
         world = draw_world(settings["world"], settings["n"], settings["alpha"], seed)
         for path in PATHS:
-            fitted = _fit(world.table(), ProxyCalibrator(world.roles), path, settings["sample"])
+            fitted = _fit(
+                world.table(), ProxyCalibrator(world.roles, direction="over"), path, settings["sample"]
+            )
             row |= {f"{path}: {name}": value for name, value in fitted.items()}
         rows.append(row)
     return rows

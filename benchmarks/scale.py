@@ -99,8 +99,10 @@ def _growth(place: Path, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
 
 def _in_memory(place: Path, n: int) -> dict[str, Any]:
     frame = pd.read_parquet(place / f"{n}.parquet")
-    whole, in_memory = cpu(lambda: ProxyCalibrator(ROLES).fit(frame))
-    pieces, from_file = cpu(lambda: ProxyCalibrator(ROLES).fit_files([place / f"{n}.parquet"]))
+    whole, in_memory = cpu(lambda: ProxyCalibrator(ROLES, direction="over").fit(frame))
+    pieces, from_file = cpu(
+        lambda: ProxyCalibrator(ROLES, direction="over").fit_files([place / f"{n}.parquet"])
+    )
     note = f"difference of alpha {abs(in_memory.alpha_ - from_file.alpha_):.1g}"
     return row(f"{n:,} rows from Parquet in pieces, against a frame in memory", pieces, whole, "-", note)
 
@@ -134,7 +136,7 @@ def _main(what: str, table: str, run: str) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     with threadpool_limits(1):
         if what == "fit":
-            model = ProxyCalibrator(ROLES).fit_files([table])
+            model = ProxyCalibrator(ROLES, direction="over").fit_files([table])
             answer = {"alpha": model.alpha_, "verdict": model.verdict_}
             model.save(run)
         else:

@@ -66,7 +66,7 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 def trial(name: str, n: int, seed: int) -> dict[str, Any]:
     """Fit and check one table of a violated world."""
     world, table = draw_violation(name, n, seed)
-    model = ProxyCalibrator(world.roles).fit(table)
+    model = ProxyCalibrator(world.roles, direction="over").fit(table)
     fired = alarms(model.check())
     true = float(world.alpha[world.a == 1.0].mean())
     return {

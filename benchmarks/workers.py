@@ -41,7 +41,7 @@ def page(quick: bool) -> Page:
         place = Path(folder)
         for n in {FITTED, *sizes}:
             write_table(place / f"{n}.parquet", n)
-        ProxyCalibrator(ROLES).fit_files([place / f"{FITTED}.parquet"]).save(place / "run")
+        ProxyCalibrator(ROLES, direction="over").fit_files([place / f"{FITTED}.parquet"]).save(place / "run")
         rows = [line for engine in ENGINES for line in compared(engine, place, sizes, cells)]
     return ratios("Workers", rows)
 

@@ -19,7 +19,7 @@ ALPHA = 2.0
 def main() -> None:
     """Reported minus content, and what is reported and calibrated against the truth, side by side."""
     sim = pc.simulate(n=1500, alpha=ALPHA, random_state=0)
-    model = pc.ProxyCalibrator(sim.roles, random_state=0).fit(sim.table)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", random_state=0).fit(sim.table)
     y_true = sim.truth["y_true"].to_numpy()
     y_obs = sim.table[sim.roles.outcome].to_numpy()
     y_cal = model.calibrate(sim.table)["y_cal"].to_numpy()

@@ -49,7 +49,7 @@ def main() -> None:
 def asked_demo() -> ProxyCalibrator:
     """The demonstration, and what was asked of it."""
     sim = biased_jobs(seed=0)
-    model = ProxyCalibrator(sim.roles).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
     model.refute("drop-proxy")
     return model
 

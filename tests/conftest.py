@@ -30,7 +30,7 @@ def browser(tmp_path_factory):
 
 
 def _fit(world, table=None, roles=None, **arguments):
-    model = ProxyCalibrator(roles or world.roles, method="exact", **arguments)
+    model = ProxyCalibrator(roles or world.roles, **{"direction": "over", "method": "exact", **arguments})
     return model.fit(world.table() if table is None else table)
 
 

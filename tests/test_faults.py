@@ -34,7 +34,7 @@ def disk(tmp_path):
 @pytest.fixture(scope="module")
 def model():
     sim = simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
-    return ProxyCalibrator(sim.roles).fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
 
 
 def _fill(disk, leave: int = 4096) -> None:

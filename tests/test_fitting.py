@@ -35,7 +35,7 @@ def table() -> pd.DataFrame:
 
 
 def test_the_record_holds_what_was_asked_and_what_was_computed(table):
-    settings = Settings(method="toy", random_state=0)
+    settings = Settings(direction="over", method="toy", random_state=0)
     fit = fit_table(table, ROLES, settings)
     assert (fit.settings, fit.roles, fit.n) == (settings, ROLES, 60)
     assert isinstance(fit.method_fit, ToyFit)
@@ -45,7 +45,7 @@ def test_the_record_holds_what_was_asked_and_what_was_computed(table):
 
 
 def test_rows_labels_and_answers_stand_in_the_order_of_the_table(table):
-    fit = fit_table(table, ROLES, Settings(method="toy"))
+    fit = fit_table(table, ROLES, Settings(direction="over", method="toy"))
     y = table["y"].to_numpy()
     np.testing.assert_array_equal(fit.rows.y_obs, y)
     np.testing.assert_array_equal(fit.rows.predicted.shift, 2.0 * (y > y.mean()))
@@ -56,7 +56,7 @@ def test_rows_labels_and_answers_stand_in_the_order_of_the_table(table):
 
 def test_dropped_rows_leave_labels_and_rows_together(table):
     table.loc[[3, 7], "p"] = np.nan
-    fit = fit_table(table, ROLES, Settings(method="toy", missing="drop"))
+    fit = fit_table(table, ROLES, Settings(direction="over", method="toy", missing="drop"))
     kept = table.drop(index=[3, 7])
     assert (fit.n, fit.training.n) == (58, 58)
     assert fit.labels.tolist() == kept["county"].tolist()
@@ -66,7 +66,7 @@ def test_dropped_rows_leave_labels_and_rows_together(table):
 def test_files_are_the_table_that_they_were_cut_from(table, tmp_path):
     for name, part in (("a", table[:25]), ("b", table[25:])):
         part.to_parquet(tmp_path / f"{name}.parquet")
-    settings = Settings(method="toy")
+    settings = Settings(direction="over", method="toy")
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     whole, cut = fit_table(table, ROLES, settings), fit_files(paths, ROLES, settings, 1, "joblib", None)
     assert cut == whole

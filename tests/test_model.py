@@ -56,11 +56,11 @@ def table(n: int = 60) -> pd.DataFrame:
 
 
 def found() -> ProxyCalibrator:
-    return ProxyCalibrator(ROLES, method="toy").fit(table())
+    return ProxyCalibrator(ROLES, direction="over", method="toy").fit(table())
 
 
 def unidentified() -> ProxyCalibrator:
-    return ProxyCalibrator(ROLES, method="toy", random_state=1).fit(table())
+    return ProxyCalibrator(ROLES, direction="over", method="toy", random_state=1).fit(table())
 
 
 # --- manners ------------------------------------------------------------------------------------------
@@ -85,9 +85,9 @@ def test_bad_values_wait_until_fit_and_are_named():
     with pytest.raises(SettingsError, match="level = 95 must be a number above 0 and below 1"):
         model.set_params(direction="over").fit(table())
     with pytest.raises(SettingsError, match="paper must be a PaperSettings"):
-        ProxyCalibrator(ROLES, method="toy", paper={"k": 3}).fit(table())
+        ProxyCalibrator(ROLES, direction="over", method="toy", paper={"k": 3}).fit(table())
     with pytest.raises(RolesError, match=r"must be a proxycal\.Roles, not dict"):
-        ProxyCalibrator({"outcome": "y"}, method="toy").fit(table())
+        ProxyCalibrator({"outcome": "y"}, direction="over", method="toy").fit(table())
 
 
 def test_a_failed_refit_leaves_the_earlier_fit():
@@ -118,11 +118,18 @@ def test_a_failed_refit_leaves_the_earlier_fit():
     ],
 )
 def test_before_fit_everything_is_one_error_of_both_families(ask):
-    model = ProxyCalibrator(ROLES)
+    model = ProxyCalibrator(ROLES, direction="over")
     with pytest.raises(NotFittedError, match=r"call fit\(table\) first") as caught:
         ask(model)
     assert isinstance(caught.value, ProxycalError)
     assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
+
+
+def test_a_direction_that_nobody_stated_is_refused_by_fit():
+    model = ProxyCalibrator(ROLES, direction="over", method="toy")
+    assert clone(model).get_params()["direction"] is None
+    with pytest.raises(SettingsError, match="data cannot tell over-reporting from under-reporting"):
+        model.fit(table())
 
 
 def test_from_settings_and_back():
@@ -154,7 +161,7 @@ def test_summary_has_a_row_per_estimator():
 
 
 def test_findings_name_what_is_wrong_with_the_table_and_check_looks_again():
-    model = ProxyCalibrator(ROLES, method="toy").fit(table().assign(e=lambda t: t["p"] * 2))
+    model = ProxyCalibrator(ROLES, direction="over", method="toy").fit(table().assign(e=lambda t: t["p"] * 2))
     assert "collinear" in {one.topic for one in model.findings_ if not one.ok}
     assert model.check()[: len(model.findings_)] == model.findings_
     again = {one.topic: one.ok for one in model.check(table())}
@@ -164,11 +171,15 @@ def test_findings_name_what_is_wrong_with_the_table_and_check_looks_again():
 def test_html_escapes_what_the_table_says():
     model = found()
     roles = replace(ROLES, outcome="<script>")
-    page = ProxyCalibrator(roles, method="toy").fit(table().rename(columns={"y": "<script>"}))._repr_html_()
+    page = (
+        ProxyCalibrator(roles, direction="over", method="toy")
+        .fit(table().rename(columns={"y": "<script>"}))
+        ._repr_html_()
+    )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "1.8 to 2.2" in model._repr_html_()
-    assert "not fitted" in ProxyCalibrator(ROLES)._repr_html_()
+    assert "not fitted" in ProxyCalibrator(ROLES, direction="over")._repr_html_()
 
 
 # --- answers for rows ---------------------------------------------------------------------------------
@@ -191,13 +202,16 @@ def test_calibrate_keeps_kind_index_and_order():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_without_a_finding_the_outcome_is_left_alone(seed):
-    model, frame = ProxyCalibrator(ROLES, method="toy", random_state=seed).fit(table()), table()
+    model, frame = (
+        ProxyCalibrator(ROLES, direction="over", method="toy", random_state=seed).fit(table()),
+        table(),
+    )
     with pytest.warns(
         ProxycalWarning, match=r"left as reported \(y_cal = y_obs, shift = 0\): The toy <says> so"
     ):
         out = model.calibrate(frame)
-    for name in ("y_cal", "y_cal_low", "y_cal_high"):
-        np.testing.assert_array_equal(out[name], frame["y"])
+    np.testing.assert_array_equal(out["y_cal"], frame["y"])
+    assert out[["y_cal_low", "y_cal_high"]].isna().all(axis=None)
     assert (out["shift"] == 0).all()
     assert set(out["p_biased"]) == {0.0, 1.0}
     assert out["mu"].notna().all()
@@ -208,7 +222,7 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
     frame = table()
     frame.loc[[103, 107], "p"] = np.nan
     frame.loc[110, "y"] = np.nan
-    model = ProxyCalibrator(ROLES, method="toy", missing="drop").fit(frame)
+    model = ProxyCalibrator(ROLES, direction="over", method="toy", missing="drop").fit(frame)
     assert model.result_.n == 57
     with pytest.warns(ProxycalWarning, match=r"3 rows of 60 .* first at index 103, 107, 110"):
         out = model.calibrate(frame)
@@ -227,7 +241,7 @@ def test_rows_with_gaps_come_back_empty_and_are_counted():
 def test_rows_dropped_at_fit_shift_neither_labels_nor_the_record():
     frame = table()
     frame.loc[100, "p"] = np.nan
-    model = ProxyCalibrator(ROLES, method="toy", missing="drop").fit(frame)
+    model = ProxyCalibrator(ROLES, direction="over", method="toy", missing="drop").fit(frame)
     # The toy matches everyone with the second fitted row, which is the third of the table.
     assert set(model.effects(frame.iloc[1:])["matched"]) == {"00002"}
     np.testing.assert_array_equal(model.result_.rows.y_obs, frame["y"].iloc[1:])
@@ -256,7 +270,9 @@ def test_effects_name_the_matched_rows_by_id_or_by_index():
     assert set(out["matched"]) == {"00001"}
     assert set(out["distances"]) == {"0.25"}
     assert out["n_matched"].dtype == np.int64
-    by_index = ProxyCalibrator(replace(ROLES, id=None), method="toy").fit(frame).effects(frame)
+    by_index = (
+        ProxyCalibrator(replace(ROLES, id=None), direction="over", method="toy").fit(frame).effects(frame)
+    )
     assert set(by_index["matched"]) == {"101"}
     assert found().effects(pl.from_pandas(frame))["matched"].to_list() == ["00001"] * 60
 
@@ -269,15 +285,17 @@ def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
     frame = table().assign(w=1.0, known=np.nan, area="a")
     frame.loc[frame.index[:30], "area"] = "b"
     roles = replace(ROLES, weights="w", truth="known", cluster="area")
-    model = ProxyCalibrator(roles, method="toy").fit(frame)
+    model = ProxyCalibrator(roles, direction="over", method="toy").fit(frame)
     fewer = frame.drop(columns=["county", "w", "known", "area"])
-    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame))
+    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame.drop(columns="known")))
+    # A row whose truth is in the table is given its truth.
+    assert (model.calibrate(frame)["y_cal"] == 0.0).all()
 
 
 def test_the_answer_for_a_validated_row_is_its_truth():
     frame = table().assign(known=np.nan)
     frame.loc[frame.index[3], "known"] = 7.0
-    model = ProxyCalibrator(replace(ROLES, truth="known"), method="toy").fit(frame)
+    model = ProxyCalibrator(replace(ROLES, truth="known"), direction="over", method="toy").fit(frame)
     row = model.calibrate(frame).iloc[3]
     assert (row["y_cal"], row["y_cal_low"], row["y_cal_high"]) == (7.0, 7.0, 7.0)
     assert row["shift"] == pytest.approx(frame["y"].iloc[3] - 7.0)
@@ -285,7 +303,10 @@ def test_the_answer_for_a_validated_row_is_its_truth():
 
 def test_a_pipeline_calibrates():
     frame = table()
-    steps = [("as it is", FunctionTransformer()), ("calibrate", ProxyCalibrator(ROLES, method="toy"))]
+    steps = [
+        ("as it is", FunctionTransformer()),
+        ("calibrate", ProxyCalibrator(ROLES, direction="over", method="toy")),
+    ]
     line = Pipeline(steps).fit(frame, y=None)
     pd.testing.assert_frame_equal(line.transform(frame), found().calibrate(frame))
     pd.testing.assert_frame_equal(Pipeline(steps).fit_transform(frame), line.transform(frame))
@@ -294,8 +315,8 @@ def test_a_pipeline_calibrates():
 def test_printing_a_model_says_the_verdict():
     assert "bias found: y is over-reported by about 2 (95% interval 1.8 to 2.2)" in str(found())
     assert "not identified" in repr(unidentified())
-    assert repr(ProxyCalibrator(ROLES)).startswith("ProxyCalibrator(")
-    assert "bias" not in repr(ProxyCalibrator(ROLES))
+    assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(", direction="over")
+    assert "bias" not in repr(ProxyCalibrator(ROLES, direction="over"))
 
 
 # --- files --------------------------------------------------------------------------------------------

@@ -74,8 +74,10 @@ def test_the_commands_that_try_to_break_a_fit_run(tmp_path, monkeypatch):
         "built_to_water,veg_to_water",
         "--environment",
         "income,hazard",
+        "--direction",
+        "under",
     ]
-    assert main(["fit", "losses.csv", *roles, "--direction", "under", "--out", "run", "--quiet"]) == 0
+    assert main(["fit", "losses.csv", *roles, "--out", "run", "--quiet"]) == 0
     asked = re.findall(
         r"^    proxycal (refute RUN --kind \S+|power TABLE) ", README.read_text(), flags=re.MULTILINE
     )

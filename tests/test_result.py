@@ -93,7 +93,9 @@ def test_a_fit_says_why_it_leaves_the_outcome_alone():
     table = pd.DataFrame(rng.normal(size=(40, 3)), columns=["y", "p", "e"])
     with register(TOY):
         fits = [
-            ProxyCalibrator(Roles("y", ["p"], ["e"]), method="toy", random_state=seed).fit(table).result_
+            ProxyCalibrator(Roles("y", ["p"], ["e"]), direction="over", method="toy", random_state=seed)
+            .fit(table)
+            .result_
             for seed in (0, 1)
         ]
     found, unidentified = fits

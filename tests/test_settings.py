@@ -11,16 +11,18 @@ import pytest
 from proxycal.errors import SettingsError
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.settings import Settings
+from proxycal.table.surface import speaking
 
 
 def test_defaults_are_those_of_the_contract():
-    settings = Settings()
-    assert (settings.method, settings.direction, settings.effect) == ("auto", "over", "constant")
+    settings = Settings(direction="over")
+    assert (settings.method, settings.scale, settings.effect) == ("auto", "linear", "constant")
     assert (settings.level, settings.missing, settings.random_state, settings.n_jobs) == (0.95, "raise", 0, 1)
 
 
 def test_toml_round_trip_is_exact():
     settings = Settings(
+        direction="over",
         method="paper",
         effect='by:hazard "x"\\ \x7f é😀\n',
         level=0.1 + 0.2,
@@ -32,7 +34,7 @@ def test_toml_round_trip_is_exact():
 
 
 def test_toml_is_plain_keys_then_sections():
-    found = tomllib.loads(Settings(level=0.9).to_toml())
+    found = tomllib.loads(Settings(direction="over", level=0.9).to_toml())
     assert found["level"] == 0.9
     assert found["paper"]["epochs"] == 50
 
@@ -49,13 +51,17 @@ def test_every_field_survives_toml_at_a_value_that_is_not_its_default():
     }
     for item in dataclasses.fields(PaperSettings):
         value = other[item.name] if item.name in other else item.default * 2
-        settings = Settings(sections={"paper": dataclasses.replace(PaperSettings(), **{item.name: value})})
+        settings = Settings(
+            direction="over", sections={"paper": dataclasses.replace(PaperSettings(), **{item.name: value})}
+        )
         again = Settings.from_toml(settings.to_toml()).section("paper")
         assert getattr(again, item.name) == value != item.default
 
 
 def test_missing_keys_keep_their_defaults():
-    assert Settings.from_toml("[paper]\nk = 3\n") == Settings(sections={"paper": PaperSettings(k=3)})
+    assert Settings.from_toml('direction = "over"\n[paper]\nk = 3\n') == Settings(
+        direction="over", sections={"paper": PaperSettings(k=3)}
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,23 +90,40 @@ def test_missing_keys_keep_their_defaults():
 )
 def test_what_is_not_allowed_is_named(text, message):
     with pytest.raises(SettingsError, match=message):
-        Settings.from_toml(text)
+        Settings.from_toml(text if "direction" in text else f"direction = 'over'\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("surface", "advice"),
+    [
+        ("python", "pass direction='over' or 'under'"),
+        ("shell", "pass --direction over or --direction under, or put direction"),
+        ("app", "choose “too high” or “too low” in step 2"),
+    ],
+)
+def test_the_direction_is_asked_for_and_never_guessed(surface, advice):
+    for make in (Settings, lambda: Settings(direction=None), lambda: Settings.from_toml("level = 0.9")):
+        with (
+            speaking(surface),
+            pytest.raises(SettingsError, match=f"data cannot tell over-reporting .*{advice}"),
+        ):
+            make()
 
 
 def test_numpy_numbers_become_plain_ones():
-    settings = Settings(random_state=np.int64(4), level=np.float32(0.5))
+    settings = Settings(direction="over", random_state=np.int64(4), level=np.float32(0.5))
     assert type(settings.random_state) is int
     assert type(settings.level) is float
 
 
 def test_a_section_of_the_wrong_kind_is_refused():
     with pytest.raises(SettingsError, match="paper must be a PaperSettings"):
-        Settings(sections={"paper": {"k": 3}})
+        Settings(direction="over", sections={"paper": {"k": 3}})
 
 
 def test_settings_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Settings().level = 0.5
+        Settings(direction="over").level = 0.5
 
 
 def test_the_published_preset_has_no_step_floor_one_start_and_plain_differences():

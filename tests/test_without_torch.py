@@ -90,7 +90,7 @@ def curved(tmp_path_factory):
     world.table().to_csv(folder / "table.csv", index=False)
     roles = world.roles
     columns = ["--proxies", ",".join(roles.proxies), "--environment", ",".join(roles.environment)]
-    return folder, ["fit", "table.csv", "--outcome", "y", *columns]
+    return folder, ["fit", "table.csv", "--outcome", "y", *columns, "--direction", "over"]
 
 
 def test_the_main_job_needs_no_torch(curved):
@@ -160,7 +160,7 @@ def test_only_networks_import_torch(tmp_path):
 
 
 def test_a_saved_run_of_the_paper_says_what_to_install(tmp_path, monkeypatch):
-    model = ProxyCalibrator(Roles("y", ["p_1", "p_2"], ["e_1", "e_2"]), method="moments")
+    model = ProxyCalibrator(Roles("y", ["p_1", "p_2"], ["e_1", "e_2"]), direction="over", method="moments")
     model.fit(draw_world("gaussian", 200, 3.0, seed=1).table())
     settings = replace(model.result_.settings, method="paper")
     model.result_ = replace(model.result_, settings=settings)

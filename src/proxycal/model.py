@@ -61,8 +61,8 @@ class ProxyCalibrator(Found, BaseEstimator):
         environment,
         "paper" trains the two networks of the published method (needs
         pip install 'proxycal[paper]').
-    direction : {"over", "under"}, default "over"
-        Whether biased reports are too high or too low.
+    direction : {"over", "under"}
+        Whether biased reports are too high or too low. Required: `fit` refuses a model without it.
     scale : {"linear", "log"}, default "linear"
         "log" where the bias is a factor: biased rows report so many per cent of the truth. The outcome must
         not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_`
@@ -112,7 +112,7 @@ class ProxyCalibrator(Found, BaseEstimator):
         self,
         roles: Roles,
         method: str = "auto",
-        direction: Direction = "over",
+        direction: Direction | None = None,
         scale: Scale = "linear",
         log_proxies: Sequence[str] = (),
         effect: str = "constant",
@@ -140,7 +140,8 @@ class ProxyCalibrator(Found, BaseEstimator):
     def from_settings(cls, roles: Roles, settings: Settings) -> Self:
         """An unfitted model that will do what `settings` ask.
 
-        >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), Settings(level=0.9)).level
+        >>> settings = Settings(direction="over", level=0.9)
+        >>> ProxyCalibrator.from_settings(Roles("y", ["p"], ["e"]), settings).level
         0.9
         """
         names = [name for name in cls._get_param_names() if name not in ("roles", "paper")]
@@ -235,7 +236,7 @@ class ProxyCalibrator(Found, BaseEstimator):
         --------
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-        >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
         >>> mean = model.totals(sim.table, statistic="mean").iloc[0]
         >>> bool(mean.low < sim.truth["y_true"].mean() < mean.high < mean.reported)
         True
@@ -252,7 +253,7 @@ class ProxyCalibrator(Found, BaseEstimator):
 
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-        >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
         >>> round(float((1.0 / model.plan_audit(sim.table, n=20)["inclusion_probability"]).sum()), 6)
         400.0
         """

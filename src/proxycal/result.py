@@ -368,7 +368,7 @@ class Fit:
     --------
     >>> import proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-    >>> fit = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).result_
+    >>> fit = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table).result_
     >>> fit.n, fit.verdict
     (400, 'bias found')
 

@@ -19,11 +19,29 @@ from typing import Any, ClassVar, Literal
 
 from proxycal.errors import SettingsError
 from proxycal.methods.registry import METHODS
+from proxycal.table.surface import choose, in_shell
 
 Direction = Literal["over", "under"]
 Missing = Literal["raise", "drop", "impute"]
 Interval = Literal["sandwich", "bootstrap"]
 Scale = Literal["linear", "log"]
+
+
+# A field needs a default where those before it have one; this one is refused.
+_UNSTATED = ""
+
+
+def direction_wanted() -> str:
+    """What is said where nobody stated the direction.
+
+    >>> print(direction_wanted().split(": ")[-1])
+    pass direction='over' or 'under'
+    """
+    file = ', or put direction = "over" or "under" in the --config file' if in_shell() else ""
+    return (
+        "direction is required: data cannot tell over-reporting from under-reporting, so say whether biased "
+        f"reports are too high or too low: {choose('direction', 'over', 'under')}{file}"
+    )
 
 
 def sign(direction: str) -> float:
@@ -86,8 +104,8 @@ class Settings:
     ----------
     method : str, default "auto"
         A method of the registry; "auto" is "validated" from 30 validated rows on, else "exact".
-    direction : {"over", "under"}, default "over"
-        Which way reports are biased.
+    direction : {"over", "under"}
+        Which way reports are biased. Required: data cannot tell the two apart.
     scale : {"linear", "log"}, default "linear"
         Whether the bias is added to the outcome, or multiplies it.
     log_proxies : sequence of str, default ()
@@ -120,7 +138,7 @@ class Settings:
     """
 
     method: str = field(default="auto", metadata={"allowed": METHODS})
-    direction: str = choice("over", "over", "under")
+    direction: str = choice(_UNSTATED, "over", "under")
     scale: str = choice("linear", "linear", "log")
     log_proxies: tuple[str, ...] = names()
     effect: str = choice("constant", "constant", "linear", prefix="by:", placeholder="COLUMN")
@@ -132,6 +150,8 @@ class Settings:
     sections: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if self.direction in (_UNSTATED, None):
+            raise SettingsError(direction_wanted())
         _check_fields(self)
         kinds = _section_classes()
         _refuse_unknown(self.sections, list(kinds), "")
@@ -151,7 +171,7 @@ class Settings:
     def section(self, name: str) -> Any:
         """The settings of one method.
 
-        >>> Settings().section("paper").k
+        >>> Settings(direction="over").section("paper").k
         5
         """
         return self.sections[name]
@@ -166,7 +186,7 @@ class Settings:
 
     @classmethod
     def from_toml(cls, text: str) -> Settings:
-        """Read settings back; a key that is missing keeps its default, an unknown one is an error."""
+        """Read settings back; a missing key keeps its default, if it has one; an unknown one is an error."""
         try:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -179,7 +199,7 @@ class Settings:
     def from_dict(cls, values: dict[str, Any]) -> Settings:
         """Settings from plain values, sections as nested dictionaries.
 
-        >>> Settings.from_dict({"level": 0.9, "paper": {"k": 3}}).section("paper").k
+        >>> Settings.from_dict({"direction": "over", "paper": {"k": 3}}).section("paper").k
         3
         """
         kinds = _section_classes()

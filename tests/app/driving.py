@@ -69,6 +69,11 @@ def choose(driver, field: str, value: str) -> None:
     Select(driver.find_element("id", field)).select_by_value(value)
 
 
+def choose_direction(driver, direction: str) -> None:
+    """Say which way biased reports go."""
+    driver.find_element("css selector", f"#direction [value={direction}]").click()
+
+
 def read(driver, rows: int) -> None:
     until(driver, lambda: f"{rows:,} rows" in text(driver, "#table_read"), "the table is read")
     until(driver, lambda: text(driver, "#audit"), "the table is looked over")

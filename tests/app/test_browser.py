@@ -11,6 +11,7 @@ from app.driving import (
     answered,
     arrived,
     choose,
+    choose_direction,
     choose_roles,
     download,
     drop,
@@ -49,7 +50,7 @@ def jobs(tmp_path_factory):
     sim = biased_jobs(seed=1)
     path = tmp_path_factory.mktemp("jobs") / "my jobs.csv"
     write_table(sim.table, path)
-    model = proxycal.ProxyCalibrator(sim.roles).fit(read_table(path))
+    model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(read_table(path))
     return path, sim, model
 
 
@@ -61,6 +62,7 @@ def done(browser, program, jobs):
     upload(browser, path)
     read(browser, 614)
     choose_roles(browser, {name: role for role, name in sim.roles})
+    choose_direction(browser, "over")
     browser.find_element("id", "run").click()
     answered(browser)
     until(
@@ -287,6 +289,10 @@ def test_gaps_are_found_before_the_run_and_its_own_message_is_shown(page, tmp_pa
     for part in (missing.question, missing.statistic, missing.reading, missing.remedy):
         assert part in text(page, "#audit")
     page.find_element("id", "run").click()
+    wanted = "data cannot tell over-reporting from under-reporting"
+    until(page, lambda: wanted in text(page, "#outcome_of_run"), "the direction is asked for, never guessed")
+    choose_direction(page, "over")
+    page.find_element("id", "run").click()
     wanted = "already has a column 'mu', which calibration writes: rename it first"
     until(page, lambda: wanted in text(page, "#outcome_of_run"), "what the run refuses is said on the page")
 
@@ -328,13 +334,16 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         read(page, 300)
         choose_roles(page, {name: role for role, name in roles})
         choose(page, "method", "moments")
+        choose_direction(page, "over")
         page.find_element("id", "run").click()
         until(page, lambda: text(page, "#words"), "the run has begun")
     for tab, (alpha, seed) in tabs.items():
         page.switch_to.window(tab)
         answered(page)
         table, roles = small(alpha, seed)
-        model = proxycal.ProxyCalibrator(roles, method="moments").fit(read_table(tmp_path / f"{seed}.csv"))
+        model = proxycal.ProxyCalibrator(roles, direction="over", method="moments").fit(
+            read_table(tmp_path / f"{seed}.csv")
+        )
         assert facts(page)["Estimated size"] == number(model.alpha_)
         (tmp_path / str(seed)).mkdir()
         found = read_table(download(page, "get_table", tmp_path / str(seed)))

@@ -55,7 +55,7 @@ def gone(pid: int) -> bool:
 
 def test_the_answer_is_that_of_the_api(workspaces, sim):
     workspace = workspaces.open()
-    settings = Settings(method="moments", level=0.9, random_state=2)
+    settings = Settings(direction="over", method="moments", level=0.9, random_state=2)
     table = kept(workspace, sim.table)
     job = workspace.start(table, Request(sim.roles, settings, repetitions=2))
     state = ended(job)
@@ -87,14 +87,16 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
 
 def test_a_column_that_calibration_writes_is_refused_before_the_fit(workspaces, sim):
     workspace = workspaces.open()
-    job = workspace.start(kept(workspace, sim.table.assign(mu=1.0)), Request(sim.roles, Settings()))
+    job = workspace.start(
+        kept(workspace, sim.table.assign(mu=1.0)), Request(sim.roles, Settings(direction="over"))
+    )
     assert "already has a column 'mu'" in ended(job).error
     assert job.state().progress.step == 1
 
 
 def test_a_page_that_closes_leaves_no_process_and_no_file(workspaces, sim):
     first, second = workspaces.open(), workspaces.open()
-    asked = Request(sim.roles, Settings(), 200)
+    asked = Request(sim.roles, Settings(direction="over"), 200)
     jobs = [workspace.start(kept(workspace, sim.table), asked) for workspace in (first, second)]
     workspaces.close(first)
     assert gone(jobs[0].pid)
@@ -110,13 +112,13 @@ def test_a_page_that_closes_leaves_no_process_and_no_file(workspaces, sim):
 def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
     workspace = workspaces.open()
     table = kept(workspace, sim.table)
-    job = workspace.start(table, Request(sim.roles, Settings(), 200))
+    job = workspace.start(table, Request(sim.roles, Settings(direction="over"), 200))
     workspace.stop()
     assert gone(job.pid)
     assert not job.folder.exists()
     assert table.path.exists()
     job.folder.mkdir()  # as if it had ended before it was replaced
-    other = workspace.start(table, Request(sim.roles, Settings(method="moments"), 200))
+    other = workspace.start(table, Request(sim.roles, Settings(direction="over", method="moments"), 200))
     assert other.folder != job.folder
     assert not other.state().ended
     workspace.keep(other)
@@ -126,6 +128,6 @@ def test_a_cancelled_job_keeps_nothing_and_another_can_start(workspaces, sim):
 
 def test_a_job_that_dies_says_what_may_be_wrong(workspaces, sim):
     workspace = workspaces.open()
-    job = workspace.start(kept(workspace, sim.table), Request(sim.roles, Settings(), 200))
+    job = workspace.start(kept(workspace, sim.table), Request(sim.roles, Settings(direction="over"), 200))
     os.kill(job.pid, 9)
     assert "memory" in ended(job).error

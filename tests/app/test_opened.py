@@ -14,6 +14,7 @@ def test_a_file_that_was_sent_is_opened_under_its_owners_name_with_guessed_roles
     assert (opened.number, opened.table.name, opened.source.name) == (3, "my losses.csv", "my losses.csv")
     assert opened.guesses == guess_roles(frame)
     assert opened.source.example_alpha is None
+    assert opened.direction == ""
 
 
 def test_the_example_has_its_true_roles_and_says_its_bias(tmp_path):

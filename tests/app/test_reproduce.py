@@ -75,7 +75,7 @@ def test_the_commands_run_and_give_the_same_alpha(hostile, capsys):
 def test_the_example_is_made_again_to_the_last_digit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sim = biased_jobs()
-    request = Request(sim.roles, Settings())
+    request = Request(sim.roles, Settings(direction="over"))
     first, *_ = commands_of(shell_commands(Source("jobs.csv", EXAMPLE_ALPHA), request), tmp_path)
     assert first[:2] == ["python", "-c"]
     exec(first[2], {})
@@ -91,7 +91,7 @@ def test_a_workbook_is_turned_into_the_csv_that_the_page_read(tmp_path, monkeypa
     for row in (["y", "p", "e"], [1.5, 2, "a"], [2.25, 3, "b"]):
         book.active.append(row)
     book.save("my book.xlsx")
-    request = Request(Roles("y", ["p"], ["e"]), Settings())
+    request = Request(Roles("y", ["p"], ["e"]), Settings(direction="over"))
     first, second, _ = commands_of(shell_commands(Source("my book.xlsx"), request), tmp_path)
     assert second[:3] == ["proxycal", "fit", "my book.csv"]
     exec(first[2], {})
@@ -100,7 +100,7 @@ def test_a_workbook_is_turned_into_the_csv_that_the_page_read(tmp_path, monkeypa
 
 
 def test_only_what_was_changed_is_written_and_the_direction_always():
-    request = Request(Roles("y", ["p"], ["e"]), Settings(), repetitions=20)
+    request = Request(Roles("y", ["p"], ["e"]), Settings(direction="over"), repetitions=20)
     script, commands = python_script(Source("t.csv"), request), shell_commands(Source("t.csv"), request)
     assert "ProxyCalibrator(roles, direction='over').fit" in script
     assert "model.power(repetitions=20)" in script

@@ -8,6 +8,7 @@ from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.errors import RolesError, SettingsError
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
+from proxycal.table.surface import speaking
 
 CHOSEN = {"y": "outcome", "a": "proxies", "b": "proxies", "e": "environment", "w": "weights", "x": ""}
 
@@ -55,9 +56,15 @@ def test_settings_are_those_of_the_fields():
 )
 def test_what_is_not_allowed_is_said(fields):
     with pytest.raises(SettingsError):
-        settings_from(fields)
+        settings_from({"direction": "over", **fields})
+
+
+@pytest.mark.parametrize("nothing", [{}, {"direction": None}])
+def test_a_direction_that_was_not_chosen_is_asked_for(nothing):
+    with speaking("app"), pytest.raises(SettingsError, match="choose “too high” or “too low” in step 2"):
+        settings_from({"level": 90, **nothing})
 
 
 def test_a_request_survives_its_file():
-    request = Request(roles_from(CHOSEN), settings_from({"level": 90}), 5)
+    request = Request(roles_from(CHOSEN), settings_from({"direction": "over", "level": 90}), 5)
     assert Request.from_dict(json.loads(json.dumps(request.to_dict()))) == request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -28,7 +29,8 @@ def table():
 
 def all_views(table):
     shown = Picture("residual", "evidence", HOSTILE, HOSTILE, HOSTILE, wide=True, svg="<svg></svg>")
-    answer = Answer("bias found", HOSTILE, ((HOSTILE, HOSTILE),), (shown,), (HOSTILE,), 1, 2, HOSTILE)
+    facts, totals = ((HOSTILE, HOSTILE),), ((HOSTILE,) * 5,)
+    answer = Answer("bias found", HOSTILE, facts, totals, (shown,), (HOSTILE,), 1, 2, HOSTILE)
     links = dict.fromkeys(("table", "report", "view", "python", "shell"), "session/x")
     trouble = Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False)
     return {
@@ -71,6 +73,13 @@ def test_the_answer_lists_the_columns_that_calibration_adds(table):
     html = all_views(table)["answer"]
     for column in OUTPUT_COLUMNS:
         assert f"<code>{column.name}</code></dt><dd>{column.meaning}" in unescape(html)
+
+
+@pytest.mark.parametrize(("stated", "checked"), [("", []), ("under", ["under"])])
+def test_a_direction_is_chosen_by_the_reader_unless_the_table_came_with_one(table, stated, checked):
+    html = views.columns(table, 1, guess_roles(table.frame), stated)
+    assert re.findall(r'name="direction" value="(\w+)" checked', html) == checked
+    assert len(re.findall('name="direction"', html)) == 2
 
 
 def test_guesses_are_chosen_and_ids_do_not_depend_on_names(table):

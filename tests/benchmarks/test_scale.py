@@ -22,7 +22,7 @@ def test_the_table_has_its_rows_and_its_bias(tmp_path, monkeypatch):
     frame = pd.read_parquet(tmp_path / "t.parquet")
     assert frame.shape == (3000, 20)
     assert not frame.duplicated().any()
-    model = ProxyCalibrator(ROLES).fit(frame)
+    model = ProxyCalibrator(ROLES, direction="over").fit(frame)
     assert model.verdict_ != "no bias found"
     assert abs(model.alpha_ - ALPHA) < 4 * model.alpha_se_
 
@@ -36,7 +36,7 @@ def test_a_longer_table_begins_with_the_rows_of_a_shorter_one(tmp_path):
 def test_a_process_of_its_own_says_what_it_needed(tmp_path):
     write_table(tmp_path / "t.parquet", 600)
     fitted = alone("benchmarks.scale", "fit", tmp_path / "t.parquet", tmp_path / "run")
-    model = ProxyCalibrator(ROLES).fit(pd.read_parquet(tmp_path / "t.parquet"))
+    model = ProxyCalibrator(ROLES, direction="over").fit(pd.read_parquet(tmp_path / "t.parquet"))
     assert fitted["alpha"] == pytest.approx(model.alpha_, abs=1e-3 * model.alpha_se_)
     assert fitted["peak"] > 50e6
     assert fitted["seconds"] > 0

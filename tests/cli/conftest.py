@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.shell import ROLES, SMALL, make_table
+from cli.shell import ASKED, SMALL, make_table
 from proxycal.cli import main
 
 
@@ -27,7 +27,7 @@ def fitted(tmp_path_factory) -> Path:
     (folder / "small.toml").write_text(SMALL)
     run = folder / "run"
     code = main([
-        "fit", str(folder / "table.csv"), *ROLES, "--id", "county", "--seed", "3",
+        "fit", str(folder / "table.csv"), *ASKED, "--id", "county", "--seed", "3",
         "--config", str(folder / "small.toml"), "--out", str(run), "--quiet",
     ])  # fmt: skip
     assert code == 0

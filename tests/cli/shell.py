@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from proxycal.testing import Simulation
 
 ROLES = ["--outcome", "loss", "--proxies", "p_1,p_2,p_3", "--environment", "income,hazard"]
+# What a fit must be told.
+ASKED = [*ROLES, "--direction", "over"]
 # Networks just large enough to run: these tests are about the command line, not about the estimate.
 SMALL = 'method = "paper"\n[paper]\nd_z = 2\nwidth = 16\nepochs = 4\nmin_steps = 0\n'
 

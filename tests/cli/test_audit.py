@@ -15,7 +15,7 @@ def test_out_to_the_auditor_and_back(tmp_path, capsys):
     sim = pc.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
     place, sheet, audited = (tmp_path / name for name in ("table.csv", "sheet.csv", "audited.csv"))
     sim.table.to_csv(place, index=False)
-    pc.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).save(tmp_path / "run")
+    pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table).save(tmp_path / "run")
     start = ["audit", str(tmp_path / "run"), str(place)]
     assert main([*start, "--n", "40", "--out", str(sheet)]) == 0
     said = capsys.readouterr().out
@@ -36,7 +36,7 @@ def test_an_empty_sheet_is_refused(tmp_path, capsys):
     sim = pc.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
     place, sheet = tmp_path / "table.csv", tmp_path / "sheet.csv"
     sim.table.to_csv(place, index=False)
-    pc.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).save(tmp_path / "run")
+    pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table).save(tmp_path / "run")
     start = ["audit", str(tmp_path / "run"), str(place)]
     assert main([*start, "--n", "10", "--out", str(sheet), "--quiet"]) == 0
     assert main([*start, "--filled", str(sheet), "--out", str(tmp_path / "x.csv")]) == 2

@@ -8,6 +8,7 @@ import sys
 
 from proxycal.cli import console
 from proxycal.report.shell import shell
+from proxycal.settings import Settings
 from proxycal.table.roles import Roles
 
 
@@ -40,8 +41,10 @@ def test_numbers_that_json_does_not_know_are_null(capsys):
 
 def test_the_next_command_can_be_pasted(capsys):
     roles = Roles("loss, total", ["a b", "c"], ["d"], truth="audited")
-    command = console.fit_command("my table.csv", roles, "under")
+    settings = Settings(direction="under", log_proxies=("c",), random_state=3)
+    command = console.fit_command("my table.csv", roles, settings)
     assert command == shell(
         "proxycal", "fit", "my table.csv", "--outcome", "loss, total", "--proxies", "a b,c",
-        "--environment", "d", "--truth", "audited", "--direction", "under", "--out", "run",
+        "--environment", "d", "--truth", "audited", "--direction", "under", "--log-proxies", "c",
+        "--seed", "3", "--out", "run",
     )  # fmt: skip

@@ -10,32 +10,32 @@ import pandas as pd
 import pytest
 
 import proxycal
-from cli.shell import ROLES, everything_in, make_table, refused, simulated
+from cli.shell import ASKED, everything_in, make_table, refused, simulated
 from proxycal.cli import main
 
 
 def test_a_missing_file(capsys, here):
-    assert "'nope.csv'" in refused(capsys, here, ["fit", "nope.csv", *ROLES, "--out", "run"])
+    assert "'nope.csv'" in refused(capsys, here, ["fit", "nope.csv", *ASKED, "--out", "run"])
 
 
 def test_an_empty_file(capsys, here):
     (here / "empty.csv").write_text("")
-    assert "empty" in refused(capsys, here, ["fit", "empty.csv", *ROLES, "--out", "run"])
+    assert "empty" in refused(capsys, here, ["fit", "empty.csv", *ASKED, "--out", "run"])
 
 
 def test_a_header_without_rows(capsys, here):
     (here / "header.csv").write_text("loss,p_1,p_2,p_3,income,hazard\n")
-    assert "no rows" in refused(capsys, here, ["fit", "header.csv", *ROLES, "--out", "run"])
+    assert "no rows" in refused(capsys, here, ["fit", "header.csv", *ASKED, "--out", "run"])
 
 
 def test_duplicate_headers_are_not_renamed(capsys, here):
     (here / "twice.csv").write_text("loss,loss,p_1\n1,2,3\n4,5,6\n")
-    assert "two columns named 'loss'" in refused(capsys, here, ["fit", "twice.csv", *ROLES, "--out", "run"])
+    assert "two columns named 'loss'" in refused(capsys, here, ["fit", "twice.csv", *ASKED, "--out", "run"])
 
 
 def test_another_kind_of_file(capsys, here):
     (here / "table.xlsx").write_bytes(b"PK")
-    assert ".csv" in refused(capsys, here, ["fit", "table.xlsx", *ROLES, "--out", "run"])
+    assert ".csv" in refused(capsys, here, ["fit", "table.xlsx", *ASKED, "--out", "run"])
 
 
 def test_a_missing_column(capsys, here):
@@ -71,7 +71,7 @@ def test_values_that_cannot_be_used(column, row, value, says, capsys, here):
     table = make_table().astype({column: object})
     table.loc[row, column] = value
     table.to_csv("bad.csv", index=False)
-    message = refused(capsys, here, ["fit", "bad.csv", *ROLES, "--out", "run"])
+    message = refused(capsys, here, ["fit", "bad.csv", *ASKED, "--out", "run"])
     assert says in message
     assert f"'{column}'" in message
     # The row of the file, whose header is row 1; of a column of text, the values themselves.
@@ -80,14 +80,14 @@ def test_values_that_cannot_be_used(column, row, value, says, capsys, here):
 
 def test_a_constant_outcome(capsys, here):
     make_table().assign(loss=3.0).to_csv("flat.csv", index=False)
-    message = refused(capsys, here, ["fit", "flat.csv", *ROLES, "--out", "run"])
+    message = refused(capsys, here, ["fit", "flat.csv", *ASKED, "--out", "run"])
     assert "'loss'" in message
     assert "constant" in message or "vary" in message or "same value" in message
 
 
 def test_three_rows(capsys, here):
     make_table(240).head(3).to_csv("three.csv", index=False)
-    assert "3 usable rows" in refused(capsys, here, ["fit", "three.csv", *ROLES, "--out", "run"])
+    assert "3 usable rows" in refused(capsys, here, ["fit", "three.csv", *ASKED, "--out", "run"])
 
 
 @pytest.mark.parametrize(
@@ -103,27 +103,27 @@ def test_three_rows(capsys, here):
     ],
 )
 def test_an_option_that_is_not_allowed(option, value, says, capsys, here):
-    assert says in refused(capsys, here, ["fit", "table.csv", *ROLES, option, value, "--out", "run"])
+    assert says in refused(capsys, here, ["fit", "table.csv", *ASKED, option, value, "--out", "run"])
 
 
 def test_no_place_for_the_run(capsys, here):
-    assert "--out is required" in refused(capsys, here, ["fit", "table.csv", *ROLES])
+    assert "--out is required" in refused(capsys, here, ["fit", "table.csv", *ASKED])
 
 
 @pytest.mark.parametrize("place", ["table.csv", "table.csv/run", "/proc/run"])
 def test_a_run_folder_that_cannot_be_written(place, capsys, here):
-    assert place in refused(capsys, here, ["fit", "table.csv", *ROLES, "--out", place])
+    assert place in refused(capsys, here, ["fit", "table.csv", *ASKED, "--out", place])
 
 
 def test_a_folder_with_other_things_in_it_is_not_taken_for_a_run(capsys, here):
     (here / "thesis").mkdir()
     (here / "thesis" / "chapter.txt").write_text("years of work")
-    args = ["fit", "table.csv", *ROLES, "--config", "small.toml", "--out", "thesis"]
+    args = ["fit", "table.csv", *ASKED, "--config", "small.toml", "--out", "thesis"]
     assert "chapter.txt" in refused(capsys, here, args)
 
 
 def test_fit_writes_a_run_and_says_what_comes_next(capsys, here):
-    assert main(["fit", "table.csv", *ROLES, "--config", "small.toml", "--out", "a run"]) == 0
+    assert main(["fit", "table.csv", *ASKED, "--config", "small.toml", "--out", "a run"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] in ("bias found", "no bias found", "not identified")
     for name in ("exact", "moments", "match"):
@@ -136,7 +136,7 @@ def test_fit_writes_a_run_and_says_what_comes_next(capsys, here):
 
 
 def test_fit_as_json_equals_the_python_answer(capsys, here):
-    assert main(["fit", "table.csv", *ROLES, "--config", "small.toml", "--out", "run", "--json"]) == 0
+    assert main(["fit", "table.csv", *ASKED, "--config", "small.toml", "--out", "run", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     model = proxycal.load("run")
     assert result["alpha"] == model.alpha_
@@ -148,14 +148,14 @@ def test_fit_as_json_equals_the_python_answer(capsys, here):
 
 
 def test_same_seed_same_bytes(here, fitted):
-    args = ["fit", "table.csv", *ROLES, "--id", "county", "--seed", "3", "--config", "small.toml"]
+    args = ["fit", "table.csv", *ASKED, "--id", "county", "--seed", "3", "--config", "small.toml"]
     assert main([*args, "--out", "again", "--quiet"]) == 0
     for name in ("tensors.safetensors", "results.json", "report.html"):
         assert (here / "again" / name).read_bytes() == (fitted / name).read_bytes(), name
 
 
 def test_the_two_commands_of_a_user_remove_the_bias(capsys, here):
-    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 0
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 0
     assert capsys.readouterr().out.startswith("bias found\nloss is over-reported by about ")
     assert main(["calibrate", "run", "table.csv", "--out", "out.csv"]) == 0
     assert capsys.readouterr() == ("240 rows calibrated: out.csv\n", "")
@@ -168,6 +168,6 @@ def test_the_two_commands_of_a_user_remove_the_bias(capsys, here):
 def test_names_are_text_for_the_terminal(capsys, here):
     table = make_table().rename(columns={"loss": "[bold red]loss :bomb:"})
     table.to_csv("odd.csv", index=False)
-    args = ["fit", "odd.csv", "--outcome", "[bold red]loss :bomb:", *ROLES[2:], "--config", "small.toml"]
+    args = ["fit", "odd.csv", "--outcome", "[bold red]loss :bomb:", *ASKED[2:], "--config", "small.toml"]
     assert main([*args, "--out", "run"]) == 0
     assert "[bold red]loss :bomb:" in capsys.readouterr().out

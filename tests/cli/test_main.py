@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import proxycal
-from cli.shell import ROLES
+from cli.shell import ASKED
 from proxycal.cli import main
 
 
@@ -37,7 +37,7 @@ def test_quiet_says_nothing(capsys, here, fitted):
     capsys.readouterr()
     assert main(["report", str(fitted), "--out", "page.html", "--quiet"]) == 0
     assert main(["simulate", "--n", "50", "--out", "sim.csv", "--quiet"]) == 0
-    assert main(["check", "table.csv", *ROLES, "--quiet"]) == 0
+    assert main(["check", "table.csv", *ASKED, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
 
@@ -46,7 +46,7 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
         raise RuntimeError("the\nsky fell")
 
     monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", broken)
-    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
@@ -54,7 +54,7 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
     assert "PROXYCAL_DEBUG=1" in err
 
     monkeypatch.setenv("PROXYCAL_DEBUG", "1")
-    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -63,7 +63,7 @@ def test_ctrl_c_is_exit_1_without_a_traceback(capsys, here, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", interrupted)
-    assert main(["fit", "table.csv", *ROLES, "--out", "run"]) == 1
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 1
     err = capsys.readouterr().err
     assert err == "error: interrupted; no partial files were left behind\n"
 
@@ -76,7 +76,7 @@ def test_python_dash_m_is_the_same_program(here):
 
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"proxycal {proxycal.__version__}\n", "")
-    done = run("fit", "nope.csv", *ROLES, "--out", "run")
+    done = run("fit", "nope.csv", *ASKED, "--out", "run")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: 'nope.csv'")
 

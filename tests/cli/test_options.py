@@ -27,10 +27,10 @@ def test_every_role_is_an_option(command):
     assert all(options[f"--{field.name}"].help for field in fields(Roles))
 
 
-def test_settings_are_options_of_a_fit_and_not_of_a_check():
+@pytest.mark.parametrize("command", ["fit", "power", "check"])
+def test_settings_are_options_of_a_fit_and_of_what_prepares_it(command):
     settings = {"--method", "--direction", "--effect", "--level", "--missing", "--seed", "--jobs"}
-    assert settings <= set(options_of("fit"))
-    assert not settings & set(options_of("check"))
+    assert settings <= set(options_of(command))
 
 
 def test_help_lists_what_a_setting_allows():

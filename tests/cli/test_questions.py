@@ -10,7 +10,7 @@ import pytest
 import proxycal
 from proxycal.cli import main
 
-ROLES = ["--outcome", "y", "--proxies", "p_1,p_2", "--environment", "e_1,e_2"]
+ASKED = ["--outcome", "y", "--proxies", "p_1,p_2", "--environment", "e_1,e_2", "--direction", "over"]
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trust")
     sim = proxycal.simulate(n=250, d_z=1, d_e=2, n_proxies=2, alpha=4.0, random_state=0)
     sim.table.to_csv(folder / "table.csv", index=False)
-    assert main(["fit", str(folder / "table.csv"), *ROLES, "--out", str(folder / "run"), "--quiet"]) == 0
+    assert main(["fit", str(folder / "table.csv"), *ASKED, "--out", str(folder / "run"), "--quiet"]) == 0
     return folder
 
 
@@ -39,7 +39,7 @@ def test_refute_as_json(capsys, place):
 
 def test_power_prints_a_table_a_sentence_and_a_picture(capsys, place):
     picture = place / "power.svg"
-    args = ["power", str(place / "table.csv"), *ROLES, "--alphas", "2", "--repetitions", "2"]
+    args = ["power", str(place / "table.csv"), *ASKED, "--alphas", "2", "--repetitions", "2"]
     assert main([*args, "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "coverage" in out
@@ -49,7 +49,7 @@ def test_power_prints_a_table_a_sentence_and_a_picture(capsys, place):
 
 def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     run = place / "asked"
-    assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
+    assert main(["fit", str(place / "table.csv"), *ASKED, "--out", str(run), "--quiet"]) == 0
     assert "Attempts to refute it" not in (run / "report.html").read_text(encoding="utf-8")
     assert main(["refute", str(run), "--kind", "drop-proxy", "--quiet"]) == 0
     assert main(["power", str(run), "--alphas", "2", "--repetitions", "2", "--json"]) == 0
@@ -62,7 +62,7 @@ def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     assert list(model.result_.questions) == ["drop-proxy", "power"]
     assert model.plot("power").has_data()
     # A new fit in the same place answers for itself.
-    assert main(["fit", str(place / "table.csv"), *ROLES, "--out", str(run), "--quiet"]) == 0
+    assert main(["fit", str(place / "table.csv"), *ASKED, "--out", str(run), "--quiet"]) == 0
     assert proxycal.load(run).result_.questions == {}
 
 
@@ -86,7 +86,7 @@ def test_answers_of_another_fit_are_refused(place, tmp_path):
         (["power", "RUN", "--seed", "1"], "leave out --seed"),
         (["refute", "RUN", "--kind", "luck"], "drop-proxy"),
         (["refute", "absent"], "absent"),
-        (["power", "TABLE", *ROLES, "--alphas", "1,large"], "0.5,1,2"),
+        (["power", "TABLE", *ASKED, "--alphas", "1,large"], "0.5,1,2"),
     ],
 )
 def test_bad_questions_are_one_line(args, word, capsys, place):

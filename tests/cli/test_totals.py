@@ -20,7 +20,7 @@ def place(tmp_path_factory):
         region=np.where(np.arange(400) % 3, "east", "west"), many=np.arange(400), minus=-1.0
     )
     table.to_csv(folder / "table.csv", index=False)
-    model = pc.ProxyCalibrator(sim.roles, "moments").fit(table)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(table)
     model.save(folder / "run")
     return folder, model, table
 

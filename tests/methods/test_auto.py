@@ -17,8 +17,8 @@ def test_thirty_validated_rows_are_enough(known, method):
 
 def test_a_fit_says_which_method_it_was():
     sim = pc.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
-    assert Settings().method == "auto"
-    assert pc.ProxyCalibrator(sim.roles).fit(sim.table).result_.settings.method == "exact"
+    assert Settings(direction="over").method == "auto"
+    assert pc.ProxyCalibrator(sim.roles, direction="over").fit(sim.table).result_.settings.method == "exact"
     table = sim.table.assign(truth=np.where(np.arange(300) < 29, sim.truth["y_true"], np.nan))
     roles = pc.Roles(sim.roles.outcome, sim.roles.proxies, sim.roles.environment, truth="truth")
-    assert pc.ProxyCalibrator(roles).fit(table).result_.settings.method == "exact"
+    assert pc.ProxyCalibrator(roles, direction="over").fit(table).result_.settings.method == "exact"

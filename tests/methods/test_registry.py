@@ -35,8 +35,8 @@ def sim():
 
 @pytest.mark.usefixtures("toy")
 def test_a_method_in_one_file_goes_all_the_way(sim, tmp_path):
-    assert Settings(method="toy").method == "toy"
-    model = proxycal.ProxyCalibrator(sim.roles, method="toy").fit(sim.table)
+    assert Settings(direction="over", method="toy").method == "toy"
+    model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="toy").fit(sim.table)
     assert (model.verdict_, model.alpha_) == ("bias found", 2.0)
     calibrated = model.calibrate(sim.table)
     np.testing.assert_array_equal(calibrated["shift"], 2.0 * (sim.table["y"] > sim.table["y"].mean()))
@@ -73,20 +73,22 @@ def test_the_page_offers_it_and_knows_its_time(sim):
 @pytest.mark.usefixtures("toy")
 def test_what_it_cannot_do_is_said_with_what_can(sim):
     with pytest.raises(UnavailableError, match="effect='linear' is not available with method='toy': use"):
-        proxycal.ProxyCalibrator(sim.roles, method="toy", effect="linear").fit(sim.table)
+        proxycal.ProxyCalibrator(sim.roles, direction="over", method="toy", effect="linear").fit(sim.table)
     assert "use method='exact' or method='validated' or method='paper'" in refuse_large(
-        sim.roles, Settings(method="toy")
+        sim.roles, Settings(direction="over", method="toy")
     )
 
 
 def test_afterwards_it_is_gone(sim, tmp_path):
     with register(TOY):
-        proxycal.ProxyCalibrator(sim.roles, method="toy").fit(sim.table).save(tmp_path / "run")
+        proxycal.ProxyCalibrator(sim.roles, direction="over", method="toy").fit(sim.table).save(
+            tmp_path / "run"
+        )
         with pytest.raises(SettingsError, match="there is a method 'toy' already"), register(TOY):
             pass
     assert "toy" not in METHODS
     with pytest.raises(SettingsError, match="method = 'toy' is not known"):
-        Settings(method="toy")
+        Settings(direction="over", method="toy")
     with pytest.raises(StoreError, match="method = 'toy' is not known"):
         proxycal.load(tmp_path / "run")
 
@@ -97,13 +99,13 @@ def test_a_package_that_is_missing_is_named_with_what_to_install():
         libraries=("no_such_package",),
     )  # fmt: skip
     with pytest.raises(UnavailableError, match=r"needs no_such_package: .*proxycal\[paper\]"):
-        absent.fit(None, Settings())
+        absent.fit(None, Settings(direction="over"))
 
 
 def test_listing_the_methods_loads_none_of_them():
     code = (
         "import sys; from proxycal.methods.registry import METHODS; from proxycal.settings import Settings;"
-        "Settings(); print([*METHODS], {'torch', 'numpy', 'pandas'} & set(sys.modules))"
+        "Settings(direction='over'); print([*METHODS], {'torch', 'numpy', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['auto', 'exact', 'validated', 'moments', 'gradual', 'paper'] set()"

@@ -52,7 +52,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return pc.ProxyCalibrator(ROLES).fit(rows)
+    return pc.ProxyCalibrator(ROLES, direction="over").fit(rows)
 
 
 # --- parts ---
@@ -334,12 +334,12 @@ def test_too_few_validated_rows_are_one_clear_line(known):
     with pytest.raises(
         TableError, match=f"needs at least 30 validated rows .* there are {known}: validate more"
     ):
-        pc.ProxyCalibrator(ROLES, method="validated").fit(table(known=known))
+        pc.ProxyCalibrator(ROLES, direction="over", method="validated").fit(table(known=known))
 
 
 def test_every_row_validated_leaves_nothing_to_calibrate():
     whole = table(n=120, known=120)
-    model = pc.ProxyCalibrator(ROLES).fit(whole)
+    model = pc.ProxyCalibrator(ROLES, direction="over").fit(whole)
     assert (model.calibrate(whole)["y_cal"] == whole["true"]).all()
     assert any(finding.topic == "all-validated" for finding in model.findings_)
     total = model.totals(whole).iloc[0]
@@ -356,4 +356,4 @@ def test_every_row_validated_leaves_nothing_to_calibrate():
 )
 def test_a_truth_that_cannot_be_one_is_named(rows, change, message):
     with pytest.raises(TableError, match=message):
-        pc.ProxyCalibrator(ROLES).fit(rows.assign(truth=change(rows["truth"])))
+        pc.ProxyCalibrator(ROLES, direction="over").fit(rows.assign(truth=change(rows["truth"])))

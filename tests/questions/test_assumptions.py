@@ -183,14 +183,14 @@ def test_a_bias_is_no_skew_and_a_skew_is():
 
 def test_check_names_the_proxy_that_carries_the_bias():
     world = draw_world("gaussian", 600, 3.0, seed=1)
-    clean = ProxyCalibrator(world.roles).fit(world.table())
+    clean = ProxyCalibrator(world.roles, direction="over").fit(world.table())
     topics = {finding.topic: finding for finding in clean.check()}
     assert {"exclusion", "heteroscedasticity", "leverage", "starts", "multiplicity"} <= set(topics)
     assert topics["exclusion"].ok
     assert topics["starts"].ok
     leaking = world.table()
     leaking["p_2"] += 0.5 * world.alpha * world.a
-    findings = ProxyCalibrator(world.roles).fit(leaking).check()
+    findings = ProxyCalibrator(world.roles, direction="over").fit(leaking).check()
     exclusion = next(finding for finding in findings if finding.topic == "exclusion")
     assert not exclusion.ok
     assert "'p_2'" in exclusion.reading

@@ -85,7 +85,7 @@ def test_without_a_finding_the_rows_are_random_and_validated_rows_are_left_out(d
     table = world.table()
     table["truth"] = np.where(np.arange(400) < 10, world.y_true, np.nan)
     roles = pc.Roles("y", world.roles.proxies, world.roles.environment, truth="truth")
-    model = pc.ProxyCalibrator(roles).fit(table)
+    model = pc.ProxyCalibrator(roles, direction="over").fit(table)
     assert model.verdict_ != "bias found"
     with pytest.warns(ProxycalWarning, match="chosen at random"):
         plan = model.plan_audit(table, n=30)

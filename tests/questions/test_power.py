@@ -28,7 +28,7 @@ from proxycal.questions.power import (
 @pytest.fixture(scope="module")
 def biased() -> ProxyCalibrator:
     sim = proxycal.simulate(n=400, d_z=2, d_e=3, n_proxies=3, alpha=3.0, random_state=1)
-    return ProxyCalibrator(sim.roles).fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
 
 
 def table(estimate: float, verdict: str = "bias found", half: float = 0.2) -> Injected:
@@ -130,7 +130,7 @@ def test_power_on_top_of_a_bias_that_was_power(biased):
 def test_every_method_has_power_for_a_size_and_none_for_no_bias(method):
     sim = proxycal.simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
     paper = PaperSettings(width=16, epochs=5, min_steps=60) if method == "paper" else None
-    model = ProxyCalibrator(sim.roles, method=method, paper=paper).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over", method=method, paper=paper).fit(sim.table)
     table = model.power([4.0], repetitions=4).table
     assert list(table.index) == [0.0, 4.0]
     assert table.loc[0.0, "chance"] <= 0.25

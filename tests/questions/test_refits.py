@@ -36,7 +36,9 @@ def arrays(*y: float) -> SimpleNamespace:
 
 
 def kept(n_fitted: int = 2) -> KeptFit:
-    return KeptFit.of(arrays(1.0, 3.0), Settings(n_jobs=2), METHOD, answer(7.0, gain=12.0), n_fitted)
+    return KeptFit.of(
+        arrays(1.0, 3.0), Settings(direction="over", n_jobs=2), METHOD, answer(7.0, gain=12.0), n_fitted
+    )
 
 
 def test_the_fit_itself_is_the_base_where_all_of_its_rows_were_kept():

@@ -63,7 +63,9 @@ def _example(n: int = 400) -> Fit:
     )
     return Fit(
         verdict="bias found",
-        settings=Settings(method="paper", random_state=7, sections={"paper": PaperSettings()}),
+        settings=Settings(
+            direction="over", method="paper", random_state=7, sections={"paper": PaperSettings()}
+        ),
         roles=Roles("loss", ("built_to_water", "veg_to_water"), ("hazard", "income"), cluster="county"),
         estimate=match,
         estimates=(

@@ -19,7 +19,7 @@ def model():
     sim = proxycal.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=4.0, random_state=0)
     table = sim.table.rename(columns={"e_1": HOSTILE, "p_2": "<b>p</b>"})
     roles = Roles("y", ["p_1", "<b>p</b>"], [HOSTILE, "e_2"])
-    model = proxycal.ProxyCalibrator(roles, random_state=0).fit(table)
+    model = proxycal.ProxyCalibrator(roles, direction="over", random_state=0).fit(table)
     model.refute("drop-proxy", 2)
     return model
 

@@ -64,7 +64,9 @@ def content_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def model() -> ProxyCalibrator:
     roles = Roles("y", ["p_1", "p_2", "p_3"], ["e_1", "e_2", "hazard"], id="county")
-    return ProxyCalibrator(roles, method="exact", missing="drop").fit(make_table(900, seed=0))
+    return ProxyCalibrator(roles, direction="over", method="exact", missing="drop").fit(
+        make_table(900, seed=0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,9 @@ def read(folder) -> pd.DataFrame:
 def test_a_row_has_the_same_answer_in_any_piece(method, model):
     """Single rows, pieces of any size, and the whole."""
     tiny = PaperSettings(d_z=2, width=8, restarts=1, epochs=2, min_steps=0)
-    fit = ProxyCalibrator(model.roles, method=method, paper=tiny).fit(make_table(300, seed=0))
+    fit = ProxyCalibrator(model.roles, direction="over", method=method, paper=tiny).fit(
+        make_table(300, seed=0)
+    )
     table = make_table(2500)
     whole = answer_of(fit, table)
     for cut in (1, 7, 500, 2048, 2100):
@@ -194,7 +198,7 @@ def test_rows_with_gaps_are_counted_and_kept(model, run, tmp_path, small_batches
 
 
 def test_a_fit_without_a_finding_says_so_once(model, tmp_path):
-    fit = ProxyCalibrator(model.roles, method="moments").fit(make_table(900, seed=0))
+    fit = ProxyCalibrator(model.roles, direction="over", method="moments").fit(make_table(900, seed=0))
     fit.result_ = type(fit.result_)(**{**_fields(fit.result_), "verdict": "not identified"})
     fit.save(tmp_path / "run")
     make_table(5000).to_parquet(tmp_path / "table.parquet")
@@ -256,7 +260,9 @@ def test_different_work_is_never_mixed(model, run, tmp_path):
     with pytest.raises(StoreError, match="pass --resume"):
         calibrate_files(run, [path], out, part_rows=PART)
     other = tmp_path / "other"
-    ProxyCalibrator(model.roles, method="moments", missing="drop").fit(make_table(900, seed=0)).save(other)
+    ProxyCalibrator(model.roles, direction="over", method="moments", missing="drop").fit(
+        make_table(900, seed=0)
+    ).save(other)
     with pytest.raises(StoreError, match="of another fit"):
         calibrate_files(other, [path], out, part_rows=PART, resume=True)
     with pytest.raises(StoreError, match="made in another way"):

@@ -69,19 +69,22 @@ def same(one, other, rtol=1e-8):
 @pytest.mark.usefixtures("short_batches")
 def test_memory_files_and_partitions_agree_and_are_the_ordinary_fit(world, tmp_path, ordinary):
     table = world.table()
-    model = ProxyCalibrator(world.roles).fit(table)
+    model = ProxyCalibrator(world.roles, direction="over").fit(table)
     assert model.result_.n == 1500
     assert model.result_.method_fit.evidence.sampled == 1500
-    same(model, ordinary(ProxyCalibrator(world.roles), table))
-    same(ProxyCalibrator(world.roles).fit_files(files_of(table, tmp_path)), model)
-    same(ProxyCalibrator(world.roles).fit(dask_frame.from_pandas(table, npartitions=4)), model)
+    same(model, ordinary(ProxyCalibrator(world.roles, direction="over"), table))
+    same(ProxyCalibrator(world.roles, direction="over").fit_files(files_of(table, tmp_path)), model)
+    same(
+        ProxyCalibrator(world.roles, direction="over").fit(dask_frame.from_pandas(table, npartitions=4)),
+        model,
+    )
 
 
 def test_jobs_and_engines_change_no_digit(world, tmp_path):
     paths = files_of(world.table(), tmp_path)
-    alone = ProxyCalibrator(world.roles).fit_files(paths)
+    alone = ProxyCalibrator(world.roles, direction="over").fit_files(paths)
     for how in ({"jobs": 2}, {"jobs": 2, "engine": "dask"}):
-        other = ProxyCalibrator(world.roles).fit_files(paths, **how)
+        other = ProxyCalibrator(world.roles, direction="over").fit_files(paths, **how)
         assert (other.alpha_, other.alpha_se_, other.share_biased_) == (
             alone.alpha_,
             alone.alpha_se_,
@@ -96,15 +99,17 @@ def test_workers_that_stand_in_another_folder_find_the_files(world, tmp_path, mo
         monkeypatch.chdir(tmp_path / name)
         files_of(world.table(), tmp_path / name)
         # The workers of the first fit are there still for the second.
-        model = ProxyCalibrator(world.roles).fit_files([f"part-{k}.parquet" for k in range(3)], jobs=2)
+        model = ProxyCalibrator(world.roles, direction="over").fit_files(
+            [f"part-{k}.parquet" for k in range(3)], jobs=2
+        )
         alphas.append(model.alpha_)
     assert alphas[0] == alphas[1]
 
 
 def test_the_order_of_rows_changes_nothing(world):
     table = world.table()
-    one = ProxyCalibrator(world.roles).fit(table)
-    other = ProxyCalibrator(world.roles).fit(table.sample(frac=1.0, random_state=3))
+    one = ProxyCalibrator(world.roles, direction="over").fit(table)
+    other = ProxyCalibrator(world.roles, direction="over").fit(table.sample(frac=1.0, random_state=3))
     same(one, other, rtol=1e-9)
 
 
@@ -112,10 +117,10 @@ def test_the_order_of_rows_changes_nothing(world):
 def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_batches):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
     world = draw_world(kind, 2500, 3.0 if kind != "alpha by level" else 1.5, seed=6)
-    model = ProxyCalibrator(world.roles).fit(world.table())
+    model = ProxyCalibrator(world.roles, direction="over").fit(world.table())
     assert 900 <= model.result_.method_fit.evidence.sampled < 1000
     assert model.result_.n == 2500
-    whole = ordinary(ProxyCalibrator(world.roles), world.table())
+    whole = ordinary(ProxyCalibrator(world.roles, direction="over"), world.table())
     assert model.verdict_ == whole.verdict_ == "bias found"
     # All rows choose between the models that the sample leaves open, so that the model is the same. What is
     # left is the sample's own: units of the ridge and of the least width. A tenth of a standard error is what
@@ -129,8 +134,8 @@ def test_a_sample_chooses_and_all_rows_fit(kind, monkeypatch, ordinary, short_ba
 def test_without_a_bias_all_rows_decide(monkeypatch, ordinary):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
     world = draw_world("exponential", 2500, 0.0, seed=8)
-    model = ProxyCalibrator(world.roles).fit(world.table())
-    whole = ordinary(ProxyCalibrator(world.roles), world.table())
+    model = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    whole = ordinary(ProxyCalibrator(world.roles, direction="over"), world.table())
     # A close call (its noise is skewed, in four components): the sample alone said "no bias found", or not,
     # as rounding went.
     assert model.verdict_ == whole.verdict_ == "not identified"
@@ -145,8 +150,10 @@ def test_what_may_hide_a_bias_is_looked_for_in_all_rows(monkeypatch, ordinary, s
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 400)
     # Without an effect of E, so that p is far from 0 and another in any other rows.
     world = draw_world("gaussian", 1000, 0.0, seed=2)
-    evidence = ProxyCalibrator(world.roles).fit(world.table()).result_.method_fit.evidence
-    whole = ordinary(ProxyCalibrator(world.roles), world.table()).result_.method_fit.evidence
+    evidence = ProxyCalibrator(world.roles, direction="over").fit(world.table()).result_.method_fit.evidence
+    whole = ordinary(
+        ProxyCalibrator(world.roles, direction="over"), world.table()
+    ).result_.method_fit.evidence
     assert evidence.sampled < 500
     # Of E, proxies and outcome alone, so that the two paths differ by rounding.
     assert evidence.direct_p == pytest.approx(whole.direct_p, rel=1e-6)
@@ -156,8 +163,10 @@ def test_whole_weights_are_repeated_rows(world):
     table = world.table().iloc[:800]
     times = np.random.default_rng(1).integers(1, 4, size=800)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
-    weighted = ProxyCalibrator(roles).fit(table.assign(w=times))
-    repeated = ProxyCalibrator(world.roles).fit(table.iloc[np.repeat(np.arange(800), times)])
+    weighted = ProxyCalibrator(roles, direction="over").fit(table.assign(w=times))
+    repeated = ProxyCalibrator(world.roles, direction="over").fit(
+        table.iloc[np.repeat(np.arange(800), times)]
+    )
     same(weighted, repeated)
     assert repeated.result_.n == times.sum()
 
@@ -166,8 +175,8 @@ def test_the_unit_of_other_weights_changes_nothing(world):
     table = world.table().iloc[:800]
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=800)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
-    one = ProxyCalibrator(roles).fit(table.assign(w=weights))
-    other = ProxyCalibrator(roles).fit(table.assign(w=1000.0 * weights))
+    one = ProxyCalibrator(roles, direction="over").fit(table.assign(w=weights))
+    other = ProxyCalibrator(roles, direction="over").fit(table.assign(w=1000.0 * weights))
     same(one, other)
 
 
@@ -175,16 +184,19 @@ def test_validated_rows_are_used(world, ordinary):
     table = world.table()
     table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
-    model = ProxyCalibrator(roles, method="exact").fit(table)
-    same(model, ordinary(ProxyCalibrator(roles, method="exact"), table), rtol=1e-6)
-    assert model.alpha_se_ < ProxyCalibrator(world.roles).fit(table).alpha_se_
+    model = ProxyCalibrator(roles, direction="over", method="exact").fit(table)
+    same(model, ordinary(ProxyCalibrator(roles, direction="over", method="exact"), table), rtol=1e-6)
+    assert model.alpha_se_ < ProxyCalibrator(world.roles, direction="over").fit(table).alpha_se_
 
 
 def test_validated_rows_are_learned_from_wherever_they_stand(world, ordinary):
     table = world.table()
     table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
-    model, whole = ProxyCalibrator(roles).fit(table), ordinary(ProxyCalibrator(roles), table)
+    model, whole = (
+        ProxyCalibrator(roles, direction="over").fit(table),
+        ordinary(ProxyCalibrator(roles, direction="over"), table),
+    )
     assert model.result_.settings.method == "validated"
     assert model.verdict_ == whole.verdict_
     # The rows come in another order, so that mixtures start elsewhere.
@@ -199,7 +211,7 @@ def test_a_level_that_few_rows_have_is_known(monkeypatch):
     sim = simulate(n=1200, alpha=5.0, random_state=0)
     table = sim.table.assign(region=np.where(np.arange(1200) == 1111, "islet", "main"))
     roles = Roles(sim.roles.outcome, sim.roles.proxies, [*sim.roles.environment, "region"])
-    model = ProxyCalibrator(roles).fit(table)
+    model = ProxyCalibrator(roles, direction="over").fit(table)
     assert len(model.calibrate(table)) == 1200
 
 
@@ -209,34 +221,34 @@ def test_missing_values_are_counted_over_the_whole_table(world, tmp_path, monkey
     paths = files_of(table, tmp_path)
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 1400)
     with pytest.raises(TableError, match="'p_1' holds 2 missing values: pass missing='drop'"):
-        ProxyCalibrator(world.roles).fit_files(paths)
-    dropped = ProxyCalibrator(world.roles, missing="drop").fit_files(paths)
+        ProxyCalibrator(world.roles, direction="over").fit_files(paths)
+    dropped = ProxyCalibrator(world.roles, direction="over", missing="drop").fit_files(paths)
     assert dropped.result_.n == 1498
     assert any("2 of 1500 rows dropped" in one.statistic for one in dropped.findings_)
     # The sample is another one, and the units of the gate's ridge with it.
-    same(dropped, ProxyCalibrator(world.roles).fit(table.dropna()), rtol=1e-6)
-    assert ProxyCalibrator(world.roles, missing="impute").fit_files(paths).result_.n == 1500
+    same(dropped, ProxyCalibrator(world.roles, direction="over").fit(table.dropna()), rtol=1e-6)
+    assert ProxyCalibrator(world.roles, direction="over", missing="impute").fit_files(paths).result_.n == 1500
     table.loc[3, "y"] = np.nan
     with pytest.raises(TableError, match="never imputed"):
-        ProxyCalibrator(world.roles, missing="impute").fit(table)
+        ProxyCalibrator(world.roles, direction="over", missing="impute").fit(table)
 
 
 @pytest.mark.usefixtures("short_batches")
 def test_a_piece_without_a_complete_row_adds_nothing(world):
     table = world.table()
     table.loc[256:511, "p_1"] = np.nan
-    dropped = ProxyCalibrator(world.roles, missing="drop").fit(table)
+    dropped = ProxyCalibrator(world.roles, direction="over", missing="drop").fit(table)
     assert dropped.result_.n == 1500 - 256
-    same(dropped, ProxyCalibrator(world.roles).fit(table.dropna()), rtol=1e-6)
+    same(dropped, ProxyCalibrator(world.roles, direction="over").fit(table.dropna()), rtol=1e-6)
 
 
 def test_what_cannot_be_fitted_in_pieces_is_refused_by_name(world, tmp_path):
     paths = files_of(world.table().assign(c=1), tmp_path)
     roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, cluster="c")
     for model, what in (
-        (ProxyCalibrator(world.roles, method="moments"), "method='moments'"),
-        (ProxyCalibrator(world.roles, interval="bootstrap"), "interval='bootstrap'"),
-        (ProxyCalibrator(roles), "clusters"),
+        (ProxyCalibrator(world.roles, direction="over", method="moments"), "method='moments'"),
+        (ProxyCalibrator(world.roles, direction="over", interval="bootstrap"), "interval='bootstrap'"),
+        (ProxyCalibrator(roles, direction="over"), "clusters"),
     ):
         with pytest.raises(SettingsError, match=what):
             model.fit_files(paths)
@@ -246,7 +258,7 @@ def test_a_file_without_a_column_is_named(world, tmp_path):
     paths = files_of(world.table(), tmp_path)
     world.table().drop(columns="p_2").to_parquet(paths[1])
     with pytest.raises(TableError, match=r"part-1\.parquet' has no column 'p_2'"):
-        ProxyCalibrator(world.roles).fit_files(paths)
+        ProxyCalibrator(world.roles, direction="over").fit_files(paths)
 
 
 @pytest.mark.usefixtures("short_batches")
@@ -254,13 +266,13 @@ def test_a_wrong_value_is_named_by_its_row_in_the_table(world, tmp_path):
     table = world.table()
     table.loc[1234, "p_3"] = np.inf
     with pytest.raises(TableError, match=r"'p_3' holds 1 infinite value, at index 1234"):
-        ProxyCalibrator(world.roles).fit_files(files_of(table, tmp_path))
+        ProxyCalibrator(world.roles, direction="over").fit_files(files_of(table, tmp_path))
 
 
 def test_few_rows_in_several_files_are_an_ordinary_fit(world, tmp_path, monkeypatch):
     monkeypatch.setattr(fit_module, "LARGE", 10**6)
-    model = ProxyCalibrator(world.roles).fit_files(files_of(world.table(), tmp_path))
-    whole = ProxyCalibrator(world.roles).fit(world.table())
+    model = ProxyCalibrator(world.roles, direction="over").fit_files(files_of(world.table(), tmp_path))
+    whole = ProxyCalibrator(world.roles, direction="over").fit(world.table())
     assert model.alpha_ == whole.alpha_
     assert model.result_.method_fit.evidence.sampled == 0
 
@@ -268,7 +280,7 @@ def test_few_rows_in_several_files_are_an_ordinary_fit(world, tmp_path, monkeypa
 def test_it_is_saved_reported_and_questioned_like_any_other(world, tmp_path):
     table = world.table()
     table.index = [f"row {i}" for i in range(len(table))]
-    model = ProxyCalibrator(world.roles).fit(table)
+    model = ProxyCalibrator(world.roles, direction="over").fit(table)
     model.save(tmp_path / "run")
     again = load(tmp_path / "run")
     pd.testing.assert_frame_equal(again.calibrate(table), model.calibrate(table))
@@ -290,13 +302,13 @@ def kill_once(arrays, function, marker):
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit_changes_no_digit(world, tmp_path, monkeypatch):
     paths = files_of(world.table(), tmp_path)
-    alone = ProxyCalibrator(world.roles).fit_files(paths)
+    alone = ProxyCalibrator(world.roles, direction="over").fit_files(paths)
     marker, add_up = str(tmp_path / "died"), fit_module.EncodedPieces.add_up
 
     def dying(table, function):
         return add_up(table, partial(kill_once, function=function, marker=marker))
 
     monkeypatch.setattr(fit_module.EncodedPieces, "add_up", dying)
-    other = ProxyCalibrator(world.roles).fit_files(paths, jobs=2, engine="dask")
+    other = ProxyCalibrator(world.roles, direction="over").fit_files(paths, jobs=2, engine="dask")
     assert os.path.exists(marker)
     assert (other.alpha_, other.alpha_se_) == (alone.alpha_, alone.alpha_se_)

@@ -34,7 +34,7 @@ def table(n: int = 3000) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def model() -> ProxyCalibrator:
     sim = simulate(n=600, d_z=2, d_e=3, n_proxies=3, alpha=6.0, random_state=0)
-    return ProxyCalibrator(sim.roles, missing="drop").fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over", missing="drop").fit(sim.table)
 
 
 @pytest.mark.parametrize("partitions", [1, 7])

@@ -21,7 +21,9 @@ TABLE = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=["y"
 @pytest.fixture
 def fit():
     with register(TOY):
-        yield fit_table(TABLE, Roles("y", ["p"], ["e"]), Settings(method="toy", missing="drop"))
+        yield fit_table(
+            TABLE, Roles("y", ["p"], ["e"]), Settings(direction="over", method="toy", missing="drop")
+        )
 
 
 def test_the_columns_that_calibration_reads(fit):

@@ -33,7 +33,7 @@ def fit():
     table["kind"] = np.where(np.arange(60) % 3, "flood", "fire")
     table.loc[5, "kind"] = None
     roles = Roles("y", ["p"], ["e", "kind"])
-    return fit_table(table, roles, Settings(method="toy", missing="impute", random_state=1))
+    return fit_table(table, roles, Settings(direction="over", method="toy", missing="impute", random_state=1))
 
 
 def test_a_fit_comes_back_as_it_was(fit, tmp_path):

@@ -22,13 +22,16 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A table with a first choice of roles. `number` tells it from the tables before it on the same page."""
+    """A table with a first choice of roles. `number` tells it from the tables before it on the same page.
+
+    direction : "over" or "under" where the table's maker stated it, else "": it is asked for, never guessed
+    """
 
     number: int
     table: Table
     guesses: tuple[Guess, ...]
     source: Source
-    direction: str = "over"
+    direction: str = ""
 
 
 def open_upload(number: int, path: Path, name: str) -> Opened:
@@ -38,7 +41,7 @@ def open_upload(number: int, path: Path, name: str) -> Opened:
 
 
 def open_example(number: int, path: Path) -> Opened:
-    """JOBS with a known bias, written to `path` and read like any other file; its roles are known."""
+    """JOBS with a known bias, written to `path` and read like any file; roles and direction are known."""
     from proxycal.files import write_table
     from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 
@@ -50,4 +53,4 @@ def open_example(number: int, path: Path) -> Opened:
         Guess(str(name), roles.get(name, UNUSED), _WHY.get(roles.get(name, UNUSED), "not needed"))
         for name in table.frame.columns
     )
-    return Opened(number, table, guesses, Source(EXAMPLE, EXAMPLE_ALPHA))
+    return Opened(number, table, guesses, Source(EXAMPLE, EXAMPLE_ALPHA), direction="over")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from proxycal.report.shell import OPTION_NAMES, listed, role_options, shell
-from proxycal.settings import Settings
+from proxycal.report.shell import changed, role_options, setting_options, shell
 
 if TYPE_CHECKING:
     from proxycal.app.request import Request
@@ -38,7 +37,7 @@ def python_script(source: Source, request: Request) -> str:
     """A script that reproduces the calibrated table and the report."""
     roles = request.roles
     named = [f"    {role}={value!r}," for role, value in roles.to_dict().items() if value is not None]
-    options = "".join(f", {name}={value!r}" for name, value in _changed(request.settings).items())
+    options = "".join(f", {name}={value!r}" for name, value in changed(request.settings).items())
     kept = f", text={list(roles.text)!r}" if roles.text else ""
     lines = [
         "import pandas as pd",
@@ -64,10 +63,8 @@ def python_script(source: Source, request: Request) -> str:
 def shell_commands(source: Source, request: Request) -> str:
     """Commands that reproduce the run folder, the calibrated table and the report."""
     fit = ["proxycal", "fit", _operand(source.table)]
-    fit += [f"{option}={columns}" for option, columns in role_options(request.roles).items()]
-    for name, value in _changed(request.settings).items():
-        text = listed(value) if isinstance(value, tuple) else value
-        fit.append(f"--{OPTION_NAMES.get(name, name).replace('_', '-')}={text}")
+    asked = role_options(request.roles) | setting_options(request.settings)
+    fit += [f"{option}={value}" for option, value in asked.items()]
     lines = (
         [shell("python", "-c", "import proxycal as pc\n" + "\n".join(preparation))]
         if (preparation := _prepare(source))
@@ -91,17 +88,6 @@ def _prepare(source: Source) -> list[str]:
             f"excel_to_csv({source.name!r}, {source.table!r})",
         ]
     return []
-
-
-def _changed(settings: Settings) -> dict[str, object]:
-    """The settings that are not the defaults, and the direction, which nobody should have to guess."""
-    usual = Settings()
-    names = [field.name for field in fields(settings) if field.name not in ("sections", "interval")]
-    return {
-        name: getattr(settings, name)
-        for name in names
-        if name == "direction" or getattr(settings, name) != getattr(usual, name)
-    }
 
 
 def _operand(name: str) -> str:

@@ -68,7 +68,7 @@ def roles_from(chosen: Mapping[str, str]) -> Roles:
 def settings_from(values: Mapping[str, Any]) -> Settings:
     """Settings from the fields of the page: the level in per cent, an empty field as None.
 
-    >>> settings_from({"method": "exact", "level": 90, "seed": 3}).level
+    >>> settings_from({"direction": "over", "level": 90, "seed": 3}).level
     0.9
     """
     fields = dict(values)

@@ -85,10 +85,11 @@ class Page:
         )
 
     def request(self, repetitions: int = 0) -> Request:
-        """What is asked now."""
-        return Request(
-            self.roles(), settings_from({name: self.input[name]() for name in _SETTINGS}), repetitions
-        )
+        """What is asked now; SettingsError where something is missing."""
+        roles = self.roles()
+        with speaking("app"):
+            settings = settings_from({name: self.input[name]() for name in _SETTINGS})
+        return Request(roles, settings, repetitions)
 
 
 def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs, Session], None]:
@@ -180,7 +181,8 @@ def _audit_step(page: Page) -> None:
         except ProxycalError:
             return  # said by the output below
         asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
-        auditing(_need(page.opened()).table.frame, roles, settings_from(asked))
+        # The checks are the same in both directions, so they need not wait for the choice.
+        auditing(_need(page.opened()).table.frame, roles, settings_from({"direction": "over", **asked}))
 
     @render.ui
     def audit() -> HTML:

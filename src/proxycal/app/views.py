@@ -70,8 +70,9 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         direction=direction,
         levels=levels,
         methods=METHODS.values(),
-        missing=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "missing"],
-        scales=[(value, label) for (name, value), label in APP_CHOICES.items() if name == "scale"],
+        directions=_choices("direction"),
+        missing=_choices("missing"),
+        scales=_choices("scale"),
         scale_why=(
             f"{outcome} is a size over several decades: a report of such a size is more often a share of the "
             f"truth than the truth less a fixed amount. Consider “{APP_CHOICES['scale', 'log']}”."
@@ -80,6 +81,11 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         ),
         sizes=[name for name in sizes if name != outcome],
     )
+
+
+def _choices(setting: str) -> list[tuple[str, str]]:
+    """The values of a setting, and what the page calls them."""
+    return [(value, label) for (name, value), label in APP_CHOICES.items() if name == setting]
 
 
 def role_id(number: int, position: int) -> str:

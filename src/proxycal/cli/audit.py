@@ -78,4 +78,4 @@ def _take_back(
     elif not quiet:
         console.say(f"{known} of {len(audited)} rows are validated: {out}")
         now = replace(roles, truth=name, inclusion=PROBABILITY)
-        console.say_next(console.fit_command(out, now, fit.settings.direction))
+        console.say_next(console.fit_command(out, now, fit.settings))

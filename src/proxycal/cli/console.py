@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
-from proxycal.report.shell import role_options, shell
+from proxycal.report.shell import role_options, setting_options, shell
 from proxycal.result import plain
+from proxycal.table.surface import APP_CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.model import ProxyCalibrator
+    from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
 
@@ -114,9 +116,22 @@ def print_json(values: dict[str, Any]) -> None:
     print(json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def fit_command(table: Path, roles: Roles, direction: str = "over") -> str:
-    """The fit of a table with these roles, to be pasted."""
-    options = {**role_options(roles), "--direction": direction, "--out": "run"}
+def say_choice(**commands: str) -> None:
+    """The commands to run next, by the direction of the bias; where there are two, the reader must choose."""
+    if len(commands) == 1:
+        say_next(*commands.values())
+        return
+    print("\nnext:   choose the direction of the bias, which data cannot tell")
+    for direction, command in commands.items():
+        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {command}")
+
+
+def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:
+    """The fit of a table with these roles and settings, to be pasted."""
+    options = {**role_options(roles), **setting_options(settings), "--out": "run"}
+    if config is not None:
+        # Sections of settings are in the file only.
+        options["--config"] = str(config)
     return shell("proxycal", "fit", table, *(part for option in options.items() for part in option))
 
 

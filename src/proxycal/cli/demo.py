@@ -36,7 +36,7 @@ def demo(
         from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
 
         sim = biased_jobs(seed=seed)
-        model = ProxyCalibrator(sim.roles, random_state=seed).fit(sim.table)
+        model = ProxyCalibrator(sim.roles, direction="over", random_state=seed).fit(sim.table)
         with warnings.catch_warnings():
             # That nothing was calibrated is said in the text below.
             warnings.simplefilter("ignore", ProxycalWarning)

@@ -40,7 +40,7 @@ Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for t
 # Help of the generated options; {choices} are those of the setting. One line for each setting.
 _HELP = {
     "method": "Estimator: {choices}.",
-    "direction": "Direction of the bias: {choices}.",
+    "direction": "Direction of the bias, required for a fit: {choices}.",
     "scale": "Whether the bias is added to the outcome or a factor of it: {choices}.",
     "log_proxies": "Proxies that are sizes, of which the logarithm is taken.",
     "effect": "How the size of the bias may vary: {choices}.",

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# The roles of several columns.
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -58,12 +56,29 @@ class Given:
     def read(self, out: Path | None = None) -> Request:
         """Roles and settings. Options override the file; what neither gives keeps its default.
 
-        >>> request = Given({"outcome": "y", "proxies": ["a,b"], "environment": ["c"], "seed": 3}).read()
+        >>> options = {"outcome": "y", "proxies": ["a,b"], "environment": ["c"], "direction": "over"}
+        >>> request = Given(options | {"seed": 3}).read()
         >>> request.roles.proxies, request.settings.random_state
         (('a', 'b'), 3)
         """
-        values = {} if self.config is None else _read_toml(self.config)
-        values.update(self.options)
+        return self._request(self._values(), out)
+
+    def read_both(self) -> list[Request]:
+        """For what fits nothing: one request if the direction is stated, else one for each direction.
+
+        >>> given = Given({"outcome": "y", "proxies": "a", "environment": "c"})
+        >>> [request.settings.direction for request in given.read_both()]
+        ['over', 'under']
+        """
+        values = self._values()
+        directions = [values["direction"]] if "direction" in values else ["over", "under"]
+        return [self._request({**values, "direction": direction}) for direction in directions]
+
+    def _values(self) -> dict[str, Any]:
+        return {**({} if self.config is None else _read_toml(self.config)), **self.options}
+
+    @staticmethod
+    def _request(values: dict[str, Any], out: Path | None = None) -> Request:
         if out is not None:
             values["out"] = out
         place = values.pop("out", None)

@@ -30,6 +30,7 @@ def simulate(
     """Write a table with a known bias, and its truth in a second file."""
     import proxycal
     from proxycal.files import write_table
+    from proxycal.settings import Settings
 
     sim = proxycal.simulate(
         n=n,
@@ -50,4 +51,4 @@ def simulate(
         console.print_json({**facts, "roles": sim.roles.to_dict()})
     elif not quiet:
         console.say(f"table:  {out}", f"truth:  {truth}")
-        console.say_next(console.fit_command(out, sim.roles, direction))
+        console.say_next(console.fit_command(out, sim.roles, Settings(direction=direction)))

@@ -89,7 +89,7 @@ class Power:
     --------
     >>> import proxycal as pc
     >>> sim = pc.simulate(n=300, alpha=0.0, random_state=0)
-    >>> model = pc.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    >>> model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     >>> model.power([1.0, 4.0], repetitions=2).table.index.tolist()
     [0.0, 1.0, 4.0]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
 # The command line says --seed and --jobs where Python says random_state and n_jobs.
@@ -49,4 +50,28 @@ def role_options(roles: Roles) -> dict[str, str]:
         f"--{role}": column if isinstance(column, str) else listed(column)
         for role, column in columns.items()
         if column is not None
+    }
+
+
+def changed(settings: Settings) -> dict[str, object]:
+    """The settings that are not the defaults, by their names in Python; the direction has none."""
+    return {
+        field.name: value
+        for field in fields(settings)
+        if field.default is not MISSING and (value := getattr(settings, field.name)) != field.default
+    }
+
+
+def setting_options(settings: Settings) -> dict[str, str]:
+    """The settings that are not the defaults as options of `proxycal fit`, by name.
+
+    >>> from proxycal.settings import Settings
+    >>> setting_options(Settings(direction="under", log_proxies=("a", "b"), random_state=3))
+    {'--direction': 'under', '--log-proxies': 'a,b', '--seed': '3'}
+    """
+    return {
+        f"--{OPTION_NAMES.get(name, name).replace('_', '-')}": (
+            listed(value) if isinstance(value, tuple) else str(value)
+        )
+        for name, value in changed(settings).items()
     }

@@ -108,7 +108,8 @@ def calibrate_files(
     >>> import tempfile, pandas, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table).save(f"{folder}/run")
+    ...     model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments")
+    ...     model.fit(sim.table).save(f"{folder}/run")
     ...     sim.table.to_parquet(f"{folder}/table.parquet")
     ...     done = calibrate_files(f"{folder}/run", [f"{folder}/table.parquet"], f"{folder}/out")
     ...     len(pandas.read_parquet(f"{folder}/out")), done.rows

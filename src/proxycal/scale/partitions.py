@@ -28,7 +28,7 @@ def calibrate_partitions(model: ProxyCalibrator | Fit, frame: Any) -> Any:
 
     >>> import dask.dataframe, numpy, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-    >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     >>> frame = dask.dataframe.from_pandas(sim.table, npartitions=3)
     >>> numpy.allclose(calibrate_partitions(model, frame).compute(), model.calibrate(sim.table))
     True

@@ -201,7 +201,7 @@ def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> lis
     if method == "paper":
         return paper_answers(folds, paper_settings(settings))
     if method == "exact":
-        return exact_answers(folds, Settings(random_state=seed))
+        return exact_answers(folds, Settings(direction="over", random_state=seed))
     if method.startswith("tedvae"):
         from proxycal.studies.tedvae import TedvaeSettings
 
@@ -216,7 +216,9 @@ def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> lis
 def paper_settings(settings: Mapping[str, Any]) -> Settings:
     """What the paper's method is asked to do in a cell."""
     paper = {**_network(settings), "d_z": settings["d_z"]}
-    return Settings.from_dict({"method": "paper", "random_state": settings["seed"], "paper": paper})
+    return Settings.from_dict(
+        {"direction": "over", "method": "paper", "random_state": settings["seed"], "paper": paper}
+    )
 
 
 def _network(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ Surface = Literal["python", "shell", "app"]
 
 # What the app calls a choice; its page shows the same words.
 APP_CHOICES = {
+    ("direction", "over"): "too high",
+    ("direction", "under"): "too low",
     ("missing", "raise"): "stop and say where",
     ("missing", "drop"): "leave out incomplete rows",
     ("missing", "impute"): "fill in missing values",
@@ -44,6 +46,11 @@ def in_file() -> bool:
     return _surface.get() != "python"
 
 
+def in_shell() -> bool:
+    """Whether the reader types options."""
+    return _surface.get() == "shell"
+
+
 def choose(setting: str, *values: str) -> str:
     """The advice to use one of these values of a setting.
 
@@ -56,7 +63,7 @@ def choose(setting: str, *values: str) -> str:
     if surface == "shell":
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
-    return f"choose {labels} {'in step 2' if setting == 'scale' else 'under More settings'}"
+    return f"choose {labels} {'in step 2' if setting in ('direction', 'scale') else 'under More settings'}"
 
 
 def choose_columns(setting: str, names: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ def with_an_atom():
 @pytest.mark.parametrize("world", [plain, clustered, with_an_atom])
 def test_the_gate_covariance_of_the_comparison_is_kept_and_saved(world, tmp_path):
     table, roles = world()
-    model = proxycal.ProxyCalibrator(roles).fit(table)
+    model = proxycal.ProxyCalibrator(roles, direction="over").fit(table)
     expected = fit_exact(data_of(model.result_.training, 1.0)).gate_cov
     assert np.allclose(model.result_.method_fit.gate_cov, expected, rtol=1e-9)
     model.save(tmp_path / "run")
@@ -56,7 +56,7 @@ def test_the_gate_is_the_logistic_that_made_the_biased():
     south = rng.random(3000) < np.where(sim.truth["a"] == 1, 0.7, 0.4)
     table = sim.table.assign(region=np.where(south, "south", "north"))
     roles = replace(sim.roles, environment=(*sim.roles.environment, "region"))
-    model = proxycal.ProxyCalibrator(roles).fit(table)
+    model = proxycal.ProxyCalibrator(roles, direction="over").fit(table)
     terms = {one.column: one for one in model.result_.method_fit.details.gate}
     assert (terms["region"].level, terms["region"].reference) == ("south", "north")
     assert terms["region"].low > 1.0
@@ -84,6 +84,6 @@ def test_the_mixture_lies_where_the_rows_lie(direction, sign):
 
 def test_other_methods_have_no_mixture_to_show():
     table, roles = plain()
-    model = proxycal.ProxyCalibrator(roles, method="moments").fit(table)
+    model = proxycal.ProxyCalibrator(roles, direction="over", method="moments").fit(table)
     details = model.result_.method_fit.details
     assert (details.curve, details.gate, details.sizes) == (None, (), ())

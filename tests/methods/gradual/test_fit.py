@@ -34,7 +34,7 @@ def table(n=900, size=1.5, seed=0):
 
 
 def fitted(rows, roles=ROLES, **settings):
-    return pc.ProxyCalibrator(roles, method="gradual", **settings).fit(rows)
+    return pc.ProxyCalibrator(roles, **{"direction": "over", "method": "gradual", **settings}).fit(rows)
 
 
 def rmse(error):

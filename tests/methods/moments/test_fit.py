@@ -81,4 +81,4 @@ def test_who_is_biased_follows_bayes():
 def test_a_size_that_varies_is_refused_by_name():
     sim, _ = fitted(n=300)
     with pytest.raises(pc.ProxycalError, match="effect='linear' is not available with method='moments'"):
-        pc.ProxyCalibrator(sim.roles, method="moments", effect="linear").fit(sim.table)
+        pc.ProxyCalibrator(sim.roles, direction="over", method="moments", effect="linear").fit(sim.table)

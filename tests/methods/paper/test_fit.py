@@ -40,11 +40,13 @@ def learned():
 @functools.cache
 def quick_fit() -> ProxyCalibrator:
     sim = learned()
-    return ProxyCalibrator(sim.roles, method="paper", paper=QUICK).fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over", method="paper", paper=QUICK).fit(sim.table)
 
 
 def tiny_fit(table: pd.DataFrame, roles: Roles, **arguments: object) -> ProxyCalibrator:
-    return ProxyCalibrator(roles, method="paper", paper=TINY, **arguments).fit(table)
+    return ProxyCalibrator(roles, **{"direction": "over", "method": "paper", "paper": TINY, **arguments}).fit(
+        table
+    )
 
 
 def answers(model: ProxyCalibrator, table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -119,7 +121,7 @@ def test_plain_differences_are_means_over_the_matches():
 
 def test_without_a_bias_nothing_is_found_and_nothing_is_changed():
     sim = simulated(alpha=0.0)
-    model = ProxyCalibrator(sim.roles, method="paper", paper=QUICK).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over", method="paper", paper=QUICK).fit(sim.table)
     assert model.verdict_ == "not identified"
     assert "collapse" in {finding.topic for finding in model.findings_ if not finding.ok}
     with pytest.warns(ProxycalWarning, match="left as reported"):
@@ -277,7 +279,7 @@ def test_every_setting_reaches_the_fit():
     arrays = Encoder.fit(sim.table, sim.roles).transform(sim.table)
 
     def outcome(paper: PaperSettings) -> tuple[object, ...]:
-        fit = fit_paper(arrays, Settings(method="paper", sections={"paper": paper}))
+        fit = fit_paper(arrays, Settings(direction="over", method="paper", sections={"paper": paper}))
         return fit.match.low, fit.match.se, fit.split.threshold, fit.evidence.stopped
 
     base = outcome(TINY)
@@ -299,7 +301,7 @@ def test_every_setting_reaches_the_fit():
 def one_run(alpha: float, seed: int) -> tuple[float, float, float]:
     """alpha_hat, accuracy of A, and how much of the error calibration leaves, with default settings."""
     sim = simulate(n=2500, d_z=5, alpha=alpha, random_state=seed)
-    model = ProxyCalibrator(sim.roles, method="paper", random_state=seed).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over", method="paper", random_state=seed).fit(sim.table)
     out, y_true = model.calibrate(sim.table), sim.truth["y_true"]
     accuracy = float(np.mean((out["p_biased"] > 0.5) == (sim.truth["a"] == 1)))
     return model.alpha_, accuracy, rmse(out["y_cal"], y_true) / rmse(sim.table[sim.roles.outcome], y_true)

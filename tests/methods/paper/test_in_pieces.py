@@ -116,13 +116,13 @@ def test_the_paper_method_takes_files_and_dask_frames_and_says_who_saw_what(
 ):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 200)
     paths = files_of(sim.table, tmp_path)
-    model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit_files(paths)
+    model = ProxyCalibrator(sim.roles, direction="over", method="paper", paper=TINY).fit_files(paths)
     assert model.result_.n == 300
     assert model.result_.method_fit.rows == (300, 200)
     said = next(f for f in model.findings_ if f.question == "Which rows did each stage see?")
     assert "all 300 rows" in said.reading
     assert "a sample of 200" in said.reading
-    dask = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(
+    dask = ProxyCalibrator(sim.roles, direction="over", method="paper", paper=TINY).fit(
         dask_frame.from_pandas(sim.table, npartitions=3)
     )
     assert bytes_of(dask.result_.method_fit.content) == bytes_of(model.result_.method_fit.content)
@@ -136,7 +136,7 @@ def test_the_paper_method_takes_files_and_dask_frames_and_says_who_saw_what(
 def test_stage_1_learns_from_rows_that_the_sample_has_not(sim, large, monkeypatch):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 200)
     frame = dask_frame.from_pandas(sim.table, npartitions=2)
-    model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(frame)
+    model = ProxyCalibrator(sim.roles, direction="over", method="paper", paper=TINY).fit(frame)
     sampled = model.result_.method_fit.content
     pieces = encoded(FramePieces(sim.table), model.result_.encoder, sim.table)
     whole = fit_content_pieces(pieces, sampled.settings, _seeds())
@@ -148,7 +148,7 @@ def _seeds():
 
 
 def test_a_long_frame_in_memory_is_used_whole_in_every_stage(sim, large):
-    model = ProxyCalibrator(sim.roles, method="paper", paper=TINY).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over", method="paper", paper=TINY).fit(sim.table)
     assert model.result_.method_fit.rows == (0, 0)
     assert not any("each stage" in finding.question for finding in model.findings_)
 
@@ -158,12 +158,11 @@ def test_what_stage_1_cannot_do_is_refused_before_anything_is_trained(sim, large
     table = sim.table.assign(c=1)
     clustered = Roles(sim.roles.outcome, sim.roles.proxies, sim.roles.environment, cluster="c")
     paths = files_of(table, tmp_path)
-    for asked, kind, what in (
-        (ProxyCalibrator(clustered, method="paper"), SettingsError, "clusters"),
-        (ProxyCalibrator(sim.roles, method="paper", interval="bootstrap"), SettingsError, "bootstrap"),
-        (ProxyCalibrator(sim.roles, method="paper", effect="linear"), UnavailableError, "effect='linear'"),
-        (ProxyCalibrator(sim.roles, method="paper", paper=replace(TINY, device="cuda:99")), SettingsError,
-         "'cuda:99' is not available"),
-    ):  # fmt: skip
+    for roles, asked, kind, what in (
+        (clustered, {}, SettingsError, "clusters"),
+        (sim.roles, {"interval": "bootstrap"}, SettingsError, "bootstrap"),
+        (sim.roles, {"effect": "linear"}, UnavailableError, "effect='linear'"),
+        (sim.roles, {"paper": replace(TINY, device="cuda:99")}, SettingsError, "'cuda:99' is not available"),
+    ):
         with pytest.raises(kind, match=what):
-            asked.fit_files(paths)
+            ProxyCalibrator(roles, direction="over", method="paper", **asked).fit_files(paths)

@@ -16,7 +16,7 @@ from proxycal.testing.worlds import draw_world
 
 def test_draws_without_bias_have_the_shape_of_the_best_model():
     world = draw_world("heteroscedastic", 800, 0.0, seed=2)
-    model = ProxyCalibrator(world.roles).fit(world.table())
+    model = ProxyCalibrator(world.roles, direction="over").fit(world.table())
     null = fit_null(model.result_.training, model.result_.settings, claimed=False)
     draws = np.array([null.draw(np.random.default_rng(i)) for i in range(40)])
     left = world.y - draws.mean(axis=0)
@@ -28,8 +28,8 @@ def test_draws_without_bias_have_the_shape_of_the_best_model():
 
 def test_draws_with_clusters_share_within_them_and_under_mirrors_over():
     world = draw_world("clusters", 600, 0.0, seed=0)
-    arrays = ProxyCalibrator(world.roles).fit(world.table()).result_.training
-    null = fit_null(arrays, Settings(), claimed=False)
+    arrays = ProxyCalibrator(world.roles, direction="over").fit(world.table()).result_.training
+    null = fit_null(arrays, Settings(direction="over"), claimed=False)
     assert 0.2 < null.cluster_sd < 0.7
     mirrored = fit_null(replace(arrays, y=-arrays.y), Settings(direction="under"), claimed=False)
     over, under = (model.draw(np.random.default_rng(0)) for model in (null, mirrored))

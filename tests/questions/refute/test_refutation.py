@@ -23,7 +23,7 @@ SMALL = PaperSettings(width=16, epochs=5, min_steps=60)
 @pytest.fixture(scope="module")
 def biased() -> ProxyCalibrator:
     sim = proxycal.simulate(n=400, d_z=2, d_e=3, n_proxies=3, alpha=3.0, random_state=1)
-    return ProxyCalibrator(sim.roles).fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
 
 
 def test_a_real_bias_survives_the_null_and_falls_with_shuffled_proxies(biased):
@@ -93,12 +93,12 @@ def test_what_cannot_be_asked_is_refused(biased):
     with pytest.raises(SettingsError, match="repetitions=1"):
         biased.refute("null", repetitions=1)
     with pytest.raises(NotFittedError):
-        ProxyCalibrator(biased.roles).refute("null")
+        ProxyCalibrator(biased.roles, direction="over").refute("null")
 
 
 def test_one_proxy_cannot_be_dropped():
     sim = proxycal.simulate(n=200, d_z=1, d_e=2, n_proxies=1, alpha=3.0, random_state=0)
-    model = ProxyCalibrator(sim.roles).fit(sim.table)
+    model = ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
     with pytest.raises(TableError, match="two proxies or more"):
         model.refute("drop-proxy")
 
@@ -110,12 +110,12 @@ def sim():
 
 @pytest.fixture(scope="module")
 def moments(sim):
-    return ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
 
 
 @pytest.fixture(scope="module")
 def paper(sim):
-    return ProxyCalibrator(sim.roles, method="paper", paper=SMALL).fit(sim.table)
+    return ProxyCalibrator(sim.roles, direction="over", method="paper", paper=SMALL).fit(sim.table)
 
 
 @pytest.mark.parametrize("kind", REFUTERS)
@@ -142,7 +142,7 @@ def test_weights_clusters_and_gaps_go_through_refuters_and_power(sim):
     roles = proxycal.Roles(
         sim.roles.outcome, sim.roles.proxies, sim.roles.environment, weights="w", cluster="site"
     )
-    model = ProxyCalibrator(roles, missing="impute").fit(table)
+    model = ProxyCalibrator(roles, direction="over", missing="impute").fit(table)
     assert model.verdict_ == "bias found"
     assert model.refute("null", repetitions=3).ok
     parts = model.refute("seed", repetitions=3).table
@@ -151,6 +151,6 @@ def test_weights_clusters_and_gaps_go_through_refuters_and_power(sim):
 
 
 def test_a_part_of_the_rows_is_said_to_be_one(moments):
-    model = ProxyCalibrator(moments.roles, method="moments")
+    model = ProxyCalibrator(moments.roles, direction="over", method="moments")
     model.result_ = replace(moments.result_, n=5_000)
     assert model.refute("seed", repetitions=2).statistic.endswith(" (on 300 of 5,000 rows)")

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
+# Standard errors within which two searches have found the same bias.
+SAME_SIZE_SE = 2.0
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
@@ -226,8 +228,13 @@ def wide_estimate(widened: Widened, level: float) -> Estimate:
 
 
 def spanned(own: Estimate, widened: Widened | None) -> Estimate:
-    """The estimate with an interval that spans the sizes of all laws that explain the table about as well."""
+    """The estimate with an interval that spans the sizes of all laws that explain the table about as well.
+
+    Those are told by a wider search; where it came to another size (beside a spike, say), it has no say.
+    """
     if widened is None or not widened.gain > 0.0 or not math.isfinite(own.low):
+        return own
+    if abs(widened.size - own.alpha) > SAME_SIZE_SE * own.se:
         return own
     below, above = widened.size - widened.lowest, widened.highest - widened.size
     return replace(own, low=min(own.low, max(own.low - below, 0.0)), high=own.high + above)

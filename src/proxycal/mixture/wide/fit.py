@@ -120,8 +120,8 @@ def grown(old: Fitted, law: Law, problem: Problem | None = None) -> Array:
     else:
         mean = old.problem.X @ old.theta[was.b]
         theta[at.b] = _least_squares(problem, mean)[0]
-    widths = old.theta[was.log_sigma]
-    theta[at.log_sigma] = np.r_[widths, np.full(law.components - old.law.components, widths[0])]
+    widths = old.theta[was.log_sigma][: law.components]
+    theta[at.log_sigma] = np.r_[widths, np.full(law.components - len(widths), widths[0])]
     for name in ("d", "c", "v", "k"):
         mine, other = getattr(at, name), old.theta[getattr(was, name)]
         theta[mine][: len(other)] = other[: mine.stop - mine.start]

@@ -54,7 +54,7 @@ class Refutation:
     --------
     >>> import proxycal as pc
     >>> sim = pc.simulate(n=300, n_proxies=2, alpha=5.0, random_state=0)
-    >>> model = pc.ProxyCalibrator(sim.roles, method="moments").fit(sim.table)
+    >>> model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     >>> model.refute("drop-proxy").table.index.tolist()
     ['as fitted', "without 'p_1'", "without 'p_2'"]
 
