@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,12 +51,10 @@ def bench(quick: bool = False) -> Bench:
     """Every share of the truth with every share of zeros, and nations."""
     sizes, repetitions, nations = ((600,), 2, 1) if quick else ((1000, 3000), 20, 100)
     cells: list[Cell] = []
-    for n in sizes:
-        for kept in SHARES:
-            for zeros in ZEROS:
-                cells += blocks(
-                    {"world": "dollars", "n": n, "kept": kept, "zeros": zeros}, repetitions, FIRST_SEED
-                )
+    for place, (n, kept, zeros) in enumerate(product(sizes, SHARES, ZEROS)):
+        # Seeds of their own: one odd table must not count in every setting.
+        first = FIRST_SEED + 1_000 * place
+        cells += blocks({"world": "dollars", "n": n, "kept": kept, "zeros": zeros}, repetitions, first)
     cells += blocks({"world": NATION, "n": 10_000, "kept": None, "zeros": None}, nations, FIRST_SEED)
     return Bench("losses", tuple(cells), page, run_block)
 
@@ -70,8 +69,8 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         settings,
         lambda seed: trial(
             draw(n, kept, zeros, seed),
-            timed=timed and seed < FIRST_SEED + TIMED,
-            by_hand=seed < FIRST_SEED + BY_HAND,
+            timed=timed and (seed - FIRST_SEED) % 1_000 < TIMED,
+            by_hand=(seed - FIRST_SEED) % 1_000 < BY_HAND,
         ),
     )
 
@@ -168,9 +167,9 @@ def page(trials: pd.DataFrame) -> Page:
     parts = (
         Part("Reports of a share of the truth", [_biased_row(row) for row in _records(biased)],
              f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, "
-             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a bias "
-             "was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and is to be "
-             "found as often as by hand, no more. share without size: verdicts of \"no bias found\" with a "
+             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a "
+             "bias was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and "
+             "is to be found as often as by hand. share without size: verdicts of \"no bias found\" with a "
              "share of biased rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in _records(free)]),
         Part("Totals", _totals_rows(dollars[dollars["kept"] < 0.6], nations),

@@ -1,8 +1,9 @@
 """Validated rows: error of single rows, coverage of intervals, means and group means, and the next audit.
 
 Worlds of two contents, three proxies and two environment columns, n = 2,000, in which a report has noise and
-some are biased by sizes that vary, by states, or by rounding; and NHANES, where the truth was measured. One exact
-fit, which sees no truth, serves all shares of validated rows of a table: `method="validated"` starts from it.
+some are biased by sizes that vary, by states, or by rounding; and NHANES, where the truth was measured. One
+exact fit, which sees no truth, serves all shares of validated rows of a table: `method="validated"` starts
+from it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from benchmarks.bench import Bench
 from benchmarks.pages import Page, Part, number, percent, reached
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, load_nhanes
 from proxycal.effect.calibrate import predict
+from proxycal.effect.totals import Groups, sum_rows
 from proxycal.effect.totals import conclude as conclude_totals
-from proxycal.effect.totals import sum_rows
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.fit import conclude
 from proxycal.questions.audit_plan import allocate, cut_strata, expected_spread
@@ -159,7 +160,7 @@ def trial(
     answers = {"validated": own.y_cal, "regression": regression}
     answers |= {"exact": predict(exact, arrays).y_cal, "report": arrays.y}
     held = (own.y_cal_low <= truth) & (truth <= own.y_cal_high)
-    figures = {f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()}
+    figures: dict[str, Any] = {f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()}
     figures |= {"share": share, "verdict": fit.verdict, "alpha": fit.estimate.alpha, "seconds": seconds}
     figures |= {"held": float(held[rest].mean()), **_means(fit, known, truth)}
     return figures | {f"audit_{m}": audit_ratio(fit, known, truth, m) for m in AUDITS}
@@ -172,8 +173,8 @@ def _means(fit: MethodFit, known: Arrays, truth: np.ndarray) -> dict[str, Any]:
     groups, held, error = 0, 0, {}
     for codes in (by, by // 2):
         labels = [int(code) for code in np.unique(codes)]
-        sums = sum_rows(fit, known, codes, labels, np.ones(known.n))
-        totals = conclude_totals(fit, sums, "mean", 0.95)
+        sums = sum_rows(fit, known, Groups(codes, tuple(labels)), np.ones(known.n))
+        totals = conclude_totals(fit, sums, 0.95, "mean")
         for code in labels:
             if np.isfinite(known.truth[codes == code]).sum() >= GROUP_ROWS:
                 groups += 1
@@ -208,17 +209,18 @@ def page(trials: pd.DataFrame) -> Page:
     worlds = figures[~figures["world"].str.startswith(NHANES)]
     parts = (
         Part("NHANES: error of unvalidated rows", [_nhanes_row(row) for row in _records(nhanes_rows)],
-             "Root mean squared errors, means over draws. regression: least squares of the truth on report, proxies "
-             "and environment. To reach: at most 0.5% above it everywhere, 2% below it for height, and for weight "
-             "at 5%."),
+             "Root mean squared errors, means over draws. regression: least squares of the truth on "
+             "report, proxies and environment. To reach: at most 0.5% above it everywhere, 2% below it for "
+             "height, and for weight at 5%."),
         Part("Worlds: error of unvalidated rows", [_world_row(row) for row in _records(worlds)],
-             "exact: the fit that sees no truth, as its verdict allows. To reach: at most 1.02 times the better of "
-             "the two, below both in at least five of the worlds."),
+             "exact: the fit that sees no truth, as its verdict allows. To reach: at most 1.02 times the "
+             "better of the two, below both in at least five of the worlds."),
         Part("What intervals hold", [_coverage_row(row) for row in _records(figures)],
-             f"groups: means of groups with {GROUP_ROWS} validated rows or more. CPU seconds beyond the exact fit."),
+             f"groups: means of groups with {GROUP_ROWS} validated rows or more. CPU seconds beyond the "
+             "exact fit."),
         Part("The next audit", [_audit_row(row) for row in _records(figures)],
-             "Design standard error of the mean, planned over random, by the number of rows. To reach: at most 0.90 "
-             "in two worlds of three, above 1.05 in none."),
+             "Design standard error of the mean, planned over random, by the number of rows. To reach: at "
+             "most 0.90 in two worlds of three, above 1.05 in none."),
     )  # fmt: skip
     return Page("Validated rows", parts, figures)
 
@@ -227,7 +229,7 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """A row per world and share: means over the draws."""
     rows = []
     for key, group in trials[trials["error"].isna()].groupby(["world", "share"], sort=False):
-        means = [name for name in group if name.startswith(("rmse_", "audit_"))]
+        means = [str(name) for name in group if str(name).startswith(("rmse_", "audit_"))]
         groups = group["groups"].sum()
         rows.append({
             **dict(zip(("world", "share"), key, strict=True)),

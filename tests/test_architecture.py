@@ -44,6 +44,10 @@ TESTED_ELSEWHERE = {
     "methods/exact/record.py": "methods/exact/test_answers.py",
     "methods/exact/in_pieces.py": "scale/test_fit.py",
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
+    # The record of totals, as they are concluded.
+    "effect/grouped.py": "effect/test_totals.py",
+    # The attributes of the model.
+    "found.py": "test_model.py",
     # The record that the questions of the audit share.
     "table/audited.py": "table/test_questions.py",
     # Steps of one estimate, each asked of it.

@@ -210,8 +210,8 @@ def test_without_a_finding_the_outcome_is_left_alone(seed):
         ProxycalWarning, match=r"left as reported \(y_cal = y_obs, shift = 0\): The toy <says> so"
     ):
         out = model.calibrate(frame)
-    for name in ("y_cal", "y_cal_low", "y_cal_high"):
-        np.testing.assert_array_equal(out[name], frame["y"])
+    np.testing.assert_array_equal(out["y_cal"], frame["y"])
+    assert out[["y_cal_low", "y_cal_high"]].isna().all(axis=None)
     assert (out["shift"] == 0).all()
     assert set(out["p_biased"]) == {0.0, 1.0}
     assert out["mu"].notna().all()
@@ -282,12 +282,23 @@ def test_latents_are_numbered_from_one():
 
 
 def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
-    frame = table().assign(w=1.0, known=0.0, area="a")
+    frame = table().assign(w=1.0, known=np.nan, area="a")
     frame.loc[frame.index[:30], "area"] = "b"
     roles = replace(ROLES, weights="w", truth="known", cluster="area")
     model = ProxyCalibrator(roles, direction="over", method="toy").fit(frame)
     fewer = frame.drop(columns=["county", "w", "known", "area"])
-    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame))
+    pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame.drop(columns="known")))
+    # A row whose truth is in the table is given its truth.
+    assert (model.calibrate(frame)["y_cal"] == 0.0).all()
+
+
+def test_the_answer_for_a_validated_row_is_its_truth():
+    frame = table().assign(known=np.nan)
+    frame.loc[frame.index[3], "known"] = 7.0
+    model = ProxyCalibrator(replace(ROLES, truth="known"), direction="over", method="toy").fit(frame)
+    row = model.calibrate(frame).iloc[3]
+    assert (row["y_cal"], row["y_cal_low"], row["y_cal_high"]) == (7.0, 7.0, 7.0)
+    assert row["shift"] == pytest.approx(frame["y"].iloc[3] - 7.0)
 
 
 def test_a_pipeline_calibrates():
@@ -304,7 +315,7 @@ def test_a_pipeline_calibrates():
 def test_printing_a_model_says_the_verdict():
     assert "bias found: y is over-reported by about 2 (95% interval 1.8 to 2.2)" in str(found())
     assert "not identified" in repr(unidentified())
-    assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(")
+    assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(", direction="over")
     assert "bias" not in repr(ProxyCalibrator(ROLES, direction="over"))
 
 

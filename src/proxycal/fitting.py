@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
-from proxycal.result import Fit, FittedRows, most_helpful_first
+from proxycal.result import Fit, FittedRows
 from proxycal.scale.fit import fit_large, opened, pieces_of
 from proxycal.store import versions
 from proxycal.table.answers import describe
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.effect.grouped import Totals
     from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
-    from proxycal.result import Totals
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
     from proxycal.table.roles import Roles

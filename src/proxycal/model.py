@@ -55,9 +55,10 @@ class ProxyCalibrator(Found, BaseEstimator):
     roles : Roles
         Which column is what.
     method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
-        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact" compares
-        mixtures with and without a bias, "validated" learns from validated rows, "moments" is a cross-check that
-        assumes no shape, "gradual" is for a bias of every size that grades with the environment,
+        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact"
+        compares mixtures with and without a bias, "validated" learns from validated rows, "moments" is a
+        cross-check that assumes no shape, "gradual" is for a bias of every size that grades with the
+        environment,
         "paper" trains the two networks of the published method (needs
         pip install 'proxycal[paper]').
     direction : {"over", "under"}
@@ -247,8 +248,8 @@ class ProxyCalibrator(Found, BaseEstimator):
         """Which n rows of a pandas or polars frame to validate next, drawn with known probabilities.
 
         A row per row to validate, under the index of `df`: row (line of a file with a header), id, report,
-        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained. Rows
-        that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
+        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained.
+        Rows that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
 
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)

@@ -13,10 +13,9 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
 
+    from proxycal.effect.grouped import Totals
     from proxycal.methods.registry import MethodFit
     from proxycal.questions.answers import Power, Refutation
     from proxycal.settings import Settings
@@ -86,50 +85,6 @@ class Finding:
         """The finding as plain JSON values."""
         values: dict[str, Any] = plain(self)
         return values
-
-
-# What keeps a table from an answer, by how much its remedy would help: first what makes every method fail,
-# then the design of the study, then what a few more rows or columns would mend.
-_BY_HELP = (
-    "skew",
-    "negative",
-    "copy",
-    "scale",
-    "relevance",
-    "exclusion",
-    "gap",
-    "overlap",
-    "direction",
-    "share",
-    "separation",
-    "agreement",
-    "direct",
-    "first-stage",
-    "two-valued",
-    "convergence",
-    "rows",
-    "missing",
-    "zeros",
-    "collinear",
-    "duplicated",
-    "constant",
-)
-
-
-def most_helpful_first(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, ...]:
-    """The findings of a fit; where the verdict is "not identified", the remedy that would help most first.
-
-    >>> flat = Finding("?", "", "", "Leave one out.", ok=False, topic="collinear")
-    >>> wide = Finding("?", "", "", "Use the log scale.", ok=False, topic="skew")
-    >>> [finding.topic for finding in most_helpful_first([flat, wide], "not identified")]
-    ['skew', 'collinear']
-    """
-    if verdict != "not identified":
-        return tuple(findings)
-    rank = {topic: place for place, topic in enumerate(_BY_HELP)}
-    # The reasons that are not listed are a method's own, and come before what is only untidy.
-    middle = rank["rows"] - 0.5
-    return tuple(sorted(findings, key=lambda f: (f.ok, 0 if f.ok else rank.get(f.topic, middle))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,58 +299,6 @@ class Details:
     log_spread: float = 0.0
     gaps: Gaps | None = None
     by_validation: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Totals or means of the true outcome over G - 1 groups of rows, and over all rows last.
-
-    by : the column of the groups, None where there is only the last. statistic : "total" or "mean".
-    labels : of the groups, then "overall". rows : (G,) counts. reported, calibrated, low, high : (G,) in the
-    outcome's own units; low and high are NaN where no bias was found. change_pct : calibrated over reported,
-    less one, in per cent; NaN where nothing was reported.
-    """
-
-    by: str | None
-    statistic: str
-    labels: tuple[str, ...]
-    rows: np.ndarray
-    reported: np.ndarray
-    calibrated: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    change_pct: np.ndarray
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name, without the labels."""
-        return {name: getattr(self, name) for name in TOTALS_COLUMNS}
-
-    def records(self) -> list[dict[str, Any]]:
-        """A dictionary per group, its label as "group"."""
-        columns = {name: values.tolist() for name, values in self.columns().items()}
-        rows = zip(*columns.values(), strict=True)
-        return [
-            {"group": label, **dict(zip(columns, row, strict=True))}
-            for label, row in zip(self.labels, rows, strict=True)
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return plain({"by": self.by, "statistic": self.statistic, "groups": self.records()})  # type: ignore[no-any-return]
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Totals:
-        """The reverse of `to_dict`."""
-        import numpy as np
-
-        groups = values["groups"]
-        columns = {name: np.array([number(row[name]) for row in groups]) for name in TOTALS_COLUMNS}
-        columns["rows"] = columns["rows"].astype(int)
-        labels = tuple(str(row["group"]) for row in groups)
-        return cls(by=values["by"], statistic=str(values["statistic"]), labels=labels, **columns)
-
-
-TOTALS_COLUMNS = ("rows", "reported", "calibrated", "low", "high", "change_pct")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Learning from validated rows: its parts against known answers, and the method through the public interface."""
+"""Learning from validated rows: its parts against known answers, and the method as users call it."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ def test_canonical_order_depends_on_the_values_only(zeros):
 def test_frames_offer_each_way_once():
     world = draw_world("gaussian", 200, 0.0, seed=0)
     data = data_of(world)
-    names = ["linear", "splines of P", "splines of E", "splines of P and E"]
+    names = ["linear", "splines of P", "splines of E", "splines of P and E", "products of E"]
     assert list(candidate_frames(data, "constant")) == names
     stiff = replace(data, curved=np.zeros(10, bool))
-    assert list(candidate_frames(stiff, "constant")) == ["linear"]
+    assert list(candidate_frames(stiff, "constant")) == ["linear", "products of E"]
     frame = candidate_frames(data, "constant")["linear"]
     rows = frame.rows(data)
     assert rows.y.mean() == pytest.approx(0.0, abs=1e-12)

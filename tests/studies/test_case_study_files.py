@@ -38,7 +38,13 @@ def test_storm_events_make_the_same_study(tmp_path):
     assert not (tmp_path / "check.csv").exists()
     for name in ("counties.csv", "counties.parquet", "totals.csv", "account.csv", "map.html", "results.md"):
         assert (tmp_path / name).stat().st_size > 100
-    for name in ("maps-2022.png", "maps-2022.pdf", "hazards.png", "hazards.pdf"):
+    for name in (
+        "maps-ratio-2022.png",
+        "maps-per-head-2022.pdf",
+        "maps-tau-2022.png",
+        "hazards.png",
+        "hazards.pdf",
+    ):
         assert (tmp_path / "figures" / name).stat().st_size > 5000
     assert "Rows kept and dropped, by source" in text
     assert "filed by forecast zone" in text

@@ -8,7 +8,8 @@ from matplotlib.colors import to_rgb
 
 from proxycal.datasets.county_shapes import county_list
 from proxycal.datasets.losses import HAZARDS
-from proxycal.studies.case_study_maps import COLOURS, NO_EVENT, WORDS, bar_chart, colours_of, four_maps
+from proxycal.studies.case_study_maps import COLOURS, NO_EVENT, bar_chart, colours_of, four_maps
+from proxycal.studies.case_study_measures import TAU
 
 
 def picture(figure):
@@ -28,7 +29,7 @@ def test_counties_are_drawn_where_they_are_in_the_colour_of_their_tau():
     rows = [("32031", 0.1), ("06071", np.log(4.0)), ("49037", np.log(20.0)), ("04015", np.nan)]
     table = pd.DataFrame(rows, columns=["fips", "tau_abs"]).assign(hazard="Wildfire", year=2023)
     old = table.assign(year=2020, fips="41045", tau_abs=5.0)
-    figure = four_maps(pd.concat([table, old]), 2023, {"Wildfire": "bias found"})
+    figure = four_maps(pd.concat([table, old]), 2023, {"Wildfire": "bias found"}, TAU)
     pixels = picture(figure)
     panel = figure.axes[HAZARDS.index("Wildfire")]
     seen = {fips: colour_at(figure, pixels, panel, fips) for fips in ("32031", "06071", "49037", "41045")}
@@ -40,7 +41,7 @@ def test_counties_are_drawn_where_they_are_in_the_colour_of_their_tau():
     np.testing.assert_allclose(colour_at(figure, pixels, other, "06071"), 1.0, atol=0.02)
     assert "bias found" in panel.get_title()
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words == ["no event with a reported loss", *WORDS, "event, no comparable county"]
+    assert words == ["no event with a reported loss", *TAU.words, TAU.unknown]
 
 
 def test_the_scale_is_an_order_of_lightness_and_never_white():
@@ -49,12 +50,11 @@ def test_the_scale_is_an_order_of_lightness_and_never_white():
     steps = -np.diff(light)
     assert (steps > 0.1).all()
     assert light[0] < 0.9
-    assert len(COLOURS) == len(WORDS)
 
 
 def test_steps_begin_where_the_words_say():
     factors = np.array([1.49, 1.51, 2.49, 2.51, 4.9, 5.1, 9.9, 10.1])
-    steps = [COLOURS.index(colour) for colour in colours_of(np.log(factors))]
+    steps = [COLOURS.index(colour) for colour in colours_of(TAU, factors)]
     assert steps == [0, 1, 1, 2, 2, 3, 3, 4]
 
 

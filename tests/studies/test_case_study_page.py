@@ -34,7 +34,7 @@ def page():
         "p_biased",
     ]
     table = pd.DataFrame(ROWS, columns=[*names, "tau"])
-    table = table.assign(tau_abs=table["tau"].abs(), verdict="bias found")
+    table = table.assign(population=10_000.0, tau_abs=table["tau"].abs(), verdict="bias found")
     return render(table, 2023, "A note with <b>tags</b> & </script>.")
 
 
@@ -77,6 +77,7 @@ def hover(browser, fips):
 
 
 def test_a_click_on_the_hazard_switch_recolours_and_the_tooltip_tells_the_numbers(browser):
+    choose(browser, "2")
     choose(browser, "Flooding")
     assert fill(browser, "06071") == COLOURS[0]
     assert fill(browser, "32007") == "#ffffff"
@@ -92,6 +93,32 @@ def test_a_click_on_the_hazard_switch_recolours_and_the_tooltip_tells_the_number
     ]  # fmt: skip
     summary = browser.find_element("id", "summary").text
     assert summary.startswith("Wildfire, 2023: 2 counties with a loss; reported $1,234,617")
+
+
+def test_the_map_shows_what_calibration_changes_in_all_and_per_head(browser):
+    """Wildfire in San Bernardino: 6.2 times what was reported, 642 dollars more for each of 10,000 people."""
+    choose(browser, "Wildfire")
+    choose(browser, "0")
+    assert fill(browser, "06071") == COLOURS[4]
+    assert fill(browser, "32007") == COLOURS[1]
+    assert browser.find_element("id", "legend").text == "Calibrated loss over reported loss:"
+    choose(browser, "1")
+    assert fill(browser, "06071") == COLOURS[4]
+    assert fill(browser, "32007") == COLOURS[0]
+    assert "dollars per head" in browser.find_element("id", "legend").text
+
+
+def test_a_dark_page_has_dark_paper_and_steps_away_from_it(browser):
+    from browser import use_scheme
+
+    choose(browser, "Wildfire")
+    choose(browser, "0")
+    use_scheme(browser, "dark")
+    try:
+        assert fill(browser, "06071") == COLOURS[0]
+        assert fill(browser, "01001") == "#14171b"
+    finally:
+        use_scheme(browser, "light")
 
 
 def test_the_year_switch_and_the_search_work(browser):

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 
 from proxycal.result import Effects, Estimate
+from proxycal.settings import Settings
 from proxycal.table.answers import (
     describe,
     effect_columns,
@@ -77,7 +78,7 @@ def test_estimates_are_a_row_each():
 
 def described(table, roles, **how):
     encoder, arrays = Encoder.fit_transform(table, roles, "drop")
-    return describe(table, encoder, arrays, seed=0, **how), arrays
+    return describe(table, encoder, arrays, Settings(), **how), arrays
 
 
 def test_a_description_is_of_the_rows_that_were_kept(table, roles):

@@ -69,7 +69,7 @@ def test_rows_validated_before_stand_for_themselves(table, filled):
         (lambda f: f.assign(truth=np.nan), "is empty: fill in the true values first"),
         (lambda f: f.assign(truth=["ok", "5", "8"]), r"holds text .*: write numbers"),
         (lambda f: f.drop(columns="stratum"), "no column 'stratum': use the file that was written"),
-        (lambda f: f.assign(row=[4, 7, 99]), "1 row of the audit are not in the table"),
+        (lambda f: f.assign(row=[4, 7, 99]), "1 row of the audit cannot be found in the table"),
         (lambda f: f.assign(row=[4, 4, 10]), "names a row twice"),
         (lambda f: f.assign(loss=[2.0, 5.0, 9.0]), "are not those of the table"),
     ],

@@ -126,7 +126,7 @@ class Method:
     chooser: str = ""
 
     def choose(self, validated: int) -> str:
-        """The name of the method for a table with so many validated rows: its own, unless it stands for others."""
+        """The method for a table with so many validated rows: itself, unless it stands for others."""
         return str(self._load(self.chooser)(validated)) if self.chooser else self.name
 
     def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:

@@ -57,15 +57,14 @@ class ExactBias:
     """The answer of the comparison, fitted to all rows.
 
     bias, null: the best model with and without a bias; gain: BIC(null) - BIC(bias); shift (L,), shift_cov
-    (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate
-    features; cov (m,m): of all parameters of the bias model, in the frame's units; sigma: residual sd,
-    cluster_sd: sd of the cluster intercepts; share: mean of P(A=1|data); where_biased (L,): mean of the
-    shift's features over the biased; decrement: log likelihood left to gain; floor: least width of a
-    component; candidates: all models compared, best first; n_compared: rows they were compared on; labels:
-    of bias and null, in words; sizes: (BIC, alpha) of every model with a bias of one size; by_level_gain:
-    BIC gain of a size by level, NaN where not tried; offset (n,): cluster intercepts by row, outcome's
-    units, in the caller's order; undecided: models that could be the best of more rows, of which these are
-    a sample.
+    (L,L): coefficients of the shift, in the outcome's units; gate_cov: of pi(E) in the frame's gate features;
+    cov (m,m): of all parameters of the bias model, in the frame's units; sigma: residual sd, cluster_sd: sd
+    of the cluster intercepts; share: mean of P(A=1|data); where_biased (L,): mean of the shift's features
+    over the biased; decrement: log likelihood left to gain; floor: least width of a component; candidates:
+    all models compared, best first; n_compared: rows they were compared on; labels: of bias and null, in
+    words; sizes: (BIC, alpha) of every model with a bias of one size; by_level_gain: BIC gain of a size by
+    level, NaN where not tried; offset (n,): cluster intercepts by row, outcome's units, in the caller's
+    order; undecided: models that could be the best of more rows, of which these are a sample.
     """
 
     bias: Spec

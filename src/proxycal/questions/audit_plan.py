@@ -34,7 +34,7 @@ WORTHWHILE = 0.98
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """n rows to validate: positions among the rows asked about, strata and inclusion probabilities, (n,) each.
+    """The n rows to validate: positions among those asked about, strata, inclusion probabilities, (n,) each.
 
     ratio : expected standard error of a mean, over that of as many rows chosen at random. reading : in words.
     random : whether the rows were chosen at random after all.
@@ -59,7 +59,7 @@ def plan_audit(fitted: MethodFit, arrays: Arrays, n: int, seed: int) -> AuditPla
 
 
 def expected_spread(fitted: MethodFit, arrays: Arrays) -> tuple[Array, str]:
-    """Spread (n,) of truth minus calibrated value that a fit expects, and why it is of no use, if it is not."""
+    """Spread (n,) of truth minus calibrated value that a fit expects, and why it is of no use, if so."""
     own = getattr(fitted, "audit_spread", None)
     if own is not None:
         return np.asarray(own(arrays)), ""
@@ -108,9 +108,9 @@ def choose_rows(spread: Array, n: int, seed: int, why_not: str = "") -> AuditPla
     )
     rows = np.sort(rows)
     reading = (
-        f"The {n} rows come from {len(sizes)} strata of {total:,} rows, more from those that the fit is less sure "
-        f"of: the standard error of a mean or total will be about {1.0 - ratio:.0%} smaller than with {n} rows "
-        "chosen at random, if the fit is right about where it is unsure."
+        f"The {n} rows come from {len(sizes)} strata of {total:,} rows, more from those that the fit is "
+        f"less sure of: the standard error of a mean or total will be about {1.0 - ratio:.0%} smaller than "
+        f"with {n} rows chosen at random, if the fit is right about where it is unsure."
     )
     chosen = stratum[rows]
     return AuditPlan(rows, chosen, (counts / sizes)[chosen], ratio, reading, False)

@@ -39,7 +39,7 @@ def estimate_table(fit: Fit) -> Table:
     """A row per estimator; the one that the answer uses is marked."""
     estimates, main, level = fit.estimates, fit.estimate.name, fit.settings.level
     log = fit.settings.scale == "log"
-    headings = ("size", "std. error", f"{level * 100:g}% interval")
+    headings: tuple[str, ...] = ("size", "std. error", f"{level * 100:g}% interval")
     if log:
         headings = ("log size", "std. error", "biased rows report", f"{level * 100:g}% interval")
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -51,9 +51,8 @@ def estimate_table(fit: Fit) -> Table:
         table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        numbers = (number(row.alpha), number(row.se), between(row.low, row.high))
-        if log:
-            numbers = (*numbers[:2], ratio_text(fit, row), ratio_between(fit, row))
+        shown = (ratio_text(fit, row), ratio_between(fit, row)) if log else (between(row.low, row.high),)
+        numbers = (number(row.alpha), number(row.se), *shown)
         note = (Text(row.note),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")

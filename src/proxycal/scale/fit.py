@@ -153,9 +153,9 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     encoder = Encoder.fit(
         seen.sample,
         roles,
-        settings.missing,
+        settings.missing,  # type: ignore[arg-type]
         settings.scale,
-        settings.log_proxies,  # type: ignore[arg-type]
+        settings.log_proxies,
     )
     encoder = replace(
         encoder,
@@ -165,8 +165,11 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     )
     unit = seen.weight / seen.stand_for
     arrays = encoder.transform(seen.sample)
-    weights = given_weights(seen.sample, roles, arrays.kept) / unit
-    arrays = replace(arrays, weights=weights * seen.count[arrays.kept])
+    alike = seen.count[arrays.kept].astype(float)
+    weights = given_weights(seen.sample, roles, arrays.kept) / unit * alike
+    arrays = replace(
+        arrays, weights=weights, counts=alike if arrays.counts is None else arrays.counts * alike
+    )
     table = EncodedPieces(pieces, encoder, unit, arrays, encoder.rows_kept, seen.weight / unit)
     method = METHODS[settings.method].choose(seen.validated)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))

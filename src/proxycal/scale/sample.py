@@ -35,7 +35,8 @@ class Summary:
 
     rows, complete : how many, and how many of them without a gap in what is measured. gaps : of each such
     column. stand_for, weight : how many rows the complete ones stand for, and the sum of their weights.
-    validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count : (n,) of each, and how many rows are alike.
+    validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count
+    : (n,) of each, and how many rows are alike.
     """
 
     rows: int

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.effect.grouped import Totals
     from proxycal.engine import Engine
-    from proxycal.result import Fit, Totals
+    from proxycal.result import Fit
     from proxycal.scale.pieces import Pieces
 
 
@@ -65,7 +66,7 @@ def totals_files(
     for name in names:
         columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
     with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:
-        return _laid_out(add_up(fit, pieces, by, weights, statistic))  # type: ignore[no-any-return]
+        return _laid_out(add_up(fit, pieces, by, weights, statistic))
 
 
 def add_up(

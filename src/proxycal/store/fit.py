@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from proxycal import __version__
+from proxycal.effect.grouped import Totals
 from proxycal.errors import ProxycalError, StoreError, UnavailableError
 from proxycal.methods.registry import METHODS
 from proxycal.result import (
@@ -20,7 +21,6 @@ from proxycal.result import (
     Fit,
     FittedRows,
     Prediction,
-    Totals,
     number,
     plain,
 )

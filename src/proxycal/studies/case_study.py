@@ -141,6 +141,7 @@ def _counties(parts: list[pd.DataFrame], fits: list[HazardFit]) -> pd.DataFrame:
         rows = fit.rows
         frames.append(
             part[["fips", "county", "state", "hazard", "year"]].assign(
+                population=part["population"].to_numpy() if "population" in part else np.nan,
                 reported=part["loss"].to_numpy(),
                 calibrated=rows["calibrated"].to_numpy(),
                 calibrated_low=rows["low"].to_numpy(),

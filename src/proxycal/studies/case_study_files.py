@@ -23,6 +23,7 @@ from proxycal.errors import SettingsError
 from proxycal.files import write_table, write_text
 from proxycal.studies.case_study import POOLED, CaseStudy, analyse
 from proxycal.studies.case_study_maps import bar_chart, four_maps
+from proxycal.studies.case_study_measures import MEASURES, PER_HEAD, RATIO, TAU
 from proxycal.studies.case_study_page import render
 from proxycal.studies.figures import save
 from proxycal.studies.pages import markdown_table
@@ -41,7 +42,8 @@ _QUICK = " QUICK RUN: a smoke test on part of the counties, not evidence."
 _LIMITS = (
     "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
     "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
-    "to roofs, flooded cellars); the intervals take p_biased as given and are valid only if the model is."
+    "to roofs, flooded cellars); intervals of totals are valid only if the model is, and there is none for "
+    "all hazards where one of them has no finding."
 )
 
 
@@ -128,7 +130,9 @@ def _write(results: CaseStudy, joined: Study, out: Path, year: int, note: str) -
         true_alpha = dict(zip(results.check["fit"], results.check["alpha_true"], strict=True))
     (out / "figures").mkdir(exist_ok=True)
     verdicts = dict(zip(results.fits["fit"], results.fits["verdict"], strict=True))
-    save(four_maps(results.counties, year, verdicts), out / "figures", f"maps-{year}")
+    for measure in MEASURES:
+        figure = four_maps(results.counties, year, verdicts, measure)
+        save(figure, out / "figures", f"maps-{measure.name}-{year}")
     save(bar_chart(results.bars, true_alpha), out / "figures", "hazards")
     write_text(out / "map.html", render(results.counties, year, note))
     text = page(results, joined, year, note)
@@ -152,7 +156,10 @@ def page(results: CaseStudy, joined: Study, year: int, note: str) -> str:
             f"calibrated {national['calibrated_error']:+.1%} of the truth.", "",
         ]  # fmt: skip
     parts += [
-        f"![maps](figures/maps-{year}.png)", "", "![hazards](figures/hazards.png)", "",
+        f"![calibrated over reported](figures/maps-{RATIO.name}-{year}.png)", "",
+        f"![difference per head](figures/maps-{PER_HEAD.name}-{year}.png)", "",
+        "![hazards](figures/hazards.png)", "",
+        f"The maps of the mean |tau|, the paper's own, are in figures/maps-{TAU.name}-{year}.png.", "",
         "Interactive map: map.html. County table: counties.csv.", "", _LIMITS, "",
         "## Rows kept and dropped, by source", "", lines(joined.account), "",
     ]  # fmt: skip

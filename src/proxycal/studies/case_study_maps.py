@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 
 from proxycal.datasets.county_shapes import HEIGHT, WIDTH, counties, states
 from proxycal.datasets.losses import HAZARDS
+from proxycal.studies.case_study_measures import RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,55 +20,51 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-# |tau| is a difference of logs: exp(|tau|) is the factor between a report and those of like counties.
-FACTORS = (1.5, 2.5, 5.0, 10.0)
-WORDS = (
-    "less than 1.5 times",
-    "1.5 to 2.5 times",
-    "2.5 to 5 times",
-    "5 to 10 times",
-    "more than 10 times",
-)
+    from proxycal.studies.case_study_measures import Measure
+
 # Steps of cividis, light to dark: for colour-blind readers and in grey print an order, none of them white.
 COLOURS = ("#f6e15b", "#bcae6c", "#7f7c75", "#434e6c", "#00224e")
 NO_EVENT = "#ffffff"
 MISSING = "no event with a reported loss"
-# A county with an event and no comparable county is not one without an event.
-NO_MATCH, UNMATCHED = "#d9d9d9", "event, no comparable county"
+# A county with an event and no number is not one without an event.
+NO_MATCH = "#d9d9d9"
 
 
-def colours_of(tau_abs: np.ndarray) -> list[str]:
-    """The colour of each |tau|; NaN is an event without a match.
+def colours_of(measure: Measure, values: np.ndarray) -> list[str]:
+    """The colour of each value; NaN is an event without a number.
 
-    >>> colours_of(np.array([np.log(1.2), np.log(4.0), np.nan])) == [COLOURS[0], COLOURS[2], NO_MATCH]
+    >>> colours_of(RATIO, np.array([1.0, 3.0, np.nan])) == [COLOURS[0], COLOURS[3], NO_MATCH]
     True
     """
-    steps = np.searchsorted(np.log(FACTORS), tau_abs, side="right")
-    return [
-        COLOURS[step] if known else NO_MATCH for step, known in zip(steps, np.isfinite(tau_abs), strict=True)
-    ]
+    return [NO_MATCH if step is None else COLOURS[step] for step in measure.steps(values)]
 
 
-def four_maps(table: pd.DataFrame, year: int, verdicts: Mapping[str, str]) -> Figure:
-    """A map per hazard of the mean |tau| of every county in one year; white is a county without an event."""
+def four_maps(
+    table: pd.DataFrame, year: int, verdicts: Mapping[str, str], measure: Measure = RATIO
+) -> Figure:
+    """A map per hazard of a measure of every county in one year; white is a county without an event."""
     figure = Figure(figsize=(11.0, 8.2), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(2, 2).ravel()
     here = table[table["year"] == year]
+    unknown = False
     for panel, hazard in zip(panels, HAZARDS, strict=True):
-        mean = here[here["hazard"] == hazard].groupby("fips")["tau_abs"].mean()
-        _draw_map(panel, dict(zip(mean.index, colours_of(mean.to_numpy()), strict=True)))
+        rows = here[here["hazard"] == hazard]
+        values = measure.of(rows)
+        unknown |= bool(np.isnan(values).any())
+        _draw_map(panel, dict(zip(rows["fips"], colours_of(measure, values), strict=True)))
         verdict = verdicts.get(hazard, "no rows")
-        panel.set_title(f"{hazard} ({len(mean):,} counties; verdict: {verdict})", fontsize=11)
+        panel.set_title(f"{hazard} ({len(rows):,} counties; verdict: {verdict})", fontsize=11)
     handles = [Patch(facecolor=NO_EVENT, edgecolor="0.5", label=MISSING)]
-    handles += [Patch(facecolor=colour, label=word) for colour, word in zip(COLOURS, WORDS, strict=True)]
-    if here["tau_abs"].isna().any():
-        handles.append(Patch(facecolor=NO_MATCH, label=UNMATCHED))
+    steps = zip(COLOURS, measure.words, strict=True)
+    handles += [Patch(facecolor=colour, label=word) for colour, word in steps]
+    if unknown:
+        handles.append(Patch(facecolor=NO_MATCH, label=measure.unknown))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9.5,
-        title="Factor between a county's report and those of unbiased counties with the same damage",
+        title=measure.title,
     )  # fmt: skip
-    figure.suptitle(f"Reporting bias by county, {year}: mean |tau|", fontsize=14)
+    figure.suptitle(f"Reporting bias by county, {year}", fontsize=14)
     return figure
 
 

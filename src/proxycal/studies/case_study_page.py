@@ -12,15 +12,8 @@ from markupsafe import Markup
 
 from proxycal.datasets.county_shapes import HEIGHT, WIDTH, Shape, counties, states
 from proxycal.datasets.losses import HAZARDS
-from proxycal.studies.case_study_maps import (
-    COLOURS,
-    FACTORS,
-    MISSING,
-    NO_EVENT,
-    NO_MATCH,
-    UNMATCHED,
-    WORDS,
-)
+from proxycal.studies.case_study_maps import COLOURS, MISSING, NO_EVENT, NO_MATCH
+from proxycal.studies.case_study_measures import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,22 +39,26 @@ def render(table: pd.DataFrame, year: int, note: str) -> str:
         # Paths are digits and letters of our own making.
         paths=Markup("\n".join(f'<path id="c{shape.code}" d="{_path(shape)}"/>' for shape in counties())),
         borders=Markup(" ".join(_path(shape) for shape in states())),
-        legend=[(NO_EVENT, MISSING), *zip(COLOURS, WORDS, strict=True), (NO_MATCH, UNMATCHED)],
+        colours=COLOURS,
+        no_event=NO_EVENT,
+        no_match=NO_MATCH,
+        missing=MISSING,
+        measures=MEASURES,
         data=Markup(_script(_data(table, hazards))),
     )
 
 
 def _data(table: pd.DataFrame, hazards: list[str]) -> dict[str, Any]:
     """What the page's script reads: names of the counties, and numbers by hazard, year and county."""
-    steps = np.searchsorted(np.log(FACTORS), table["tau_abs"].to_numpy(), side="right")
+    steps = [measure.steps(measure.of(table)) for measure in MEASURES]
     rows: dict[str, dict[str, dict[str, list[float | int | str | None]]]] = {}
-    for row, step in zip(table.to_dict("records"), steps.tolist(), strict=True):
+    for row, *step in zip(table.to_dict("records"), *steps, strict=True):
         known = bool(np.isfinite(row["tau_abs"]))
         values: list[float | int | str | None] = [
             *[round(float(row[name])) for name in _DOLLARS],
             round(float(row["p_biased"]), 3) if np.isfinite(row["p_biased"]) else None,
             round(float(row["tau"]), 2) if known else None,
-            step if known else None,
+            *step,
         ]
         rows.setdefault(row["hazard"], {}).setdefault(str(row["year"]), {})[row["fips"]] = values
     state = {shape.code: shape.name for shape in states()}
@@ -69,10 +66,11 @@ def _data(table: pd.DataFrame, hazards: list[str]) -> dict[str, Any]:
     return {
         "names": {shape.code: f"{shape.name}, {state[shape.code[:2]]}" for shape in counties()},
         "verdicts": {hazard: str(verdicts[hazard]) for hazard in hazards},
-        "colours": list(COLOURS),
-        "none": NO_EVENT,
+        "measures": [
+            {"title": measure.title, "words": measure.words, "unknown": measure.unknown}
+            for measure in MEASURES
+        ],
         "missing": MISSING,
-        "unmatched": NO_MATCH,
         "rows": rows,
     }
 

@@ -79,7 +79,7 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     table = data.table.iloc[:: int(settings["step"])].reset_index(drop=True)
     reported, measured = (table[name].to_numpy(dtype=float) for name in OUTCOMES[outcome])
     truth = table[VALIDATED].to_numpy(dtype=float) if settings["share"] else np.full(len(table), np.nan)
-    model = ProxyCalibrator(data.roles, direction=DIRECTIONS[outcome]).fit(table)
+    model = ProxyCalibrator(data.roles, method="exact", direction=DIRECTIONS[outcome]).fit(table)
     with warnings.catch_warnings():
         # "left as reported" is what the page says in its own words.
         warnings.simplefilter("ignore", ProxycalWarning)

@@ -146,12 +146,9 @@ def estimates_frame(estimates: Sequence[Estimate], sign: float | None = None) ->
     names = pd.Index([row.name for row in estimates], name="estimator")
     table = pd.DataFrame(rows, columns=["alpha", "se", "low", "high", "note"], index=names)
     if sign is not None:
-        for name, values in zip(
-            ("ratio", "ratio_low", "ratio_high"),
-            zip(*(row.ratio(sign) for row in estimates), strict=True),
-            strict=True,
-        ):
-            table.insert(table.columns.get_loc("note"), name, list(values))
+        ratios = pd.DataFrame([row.ratio(sign) for row in estimates], index=names)
+        table = table.assign(ratio=ratios[0], ratio_low=ratios[1], ratio_high=ratios[2])
+        table = table[[*(name for name in table.columns if name != "note"), "note"]]
     return table
 
 

@@ -26,7 +26,7 @@ FIRST_ROW = 2
 
 
 class Plan(Protocol):
-    """Rows to validate: positions, strata and probabilities (n,), and what is gained, in words and numbers."""
+    """Rows to validate: positions, strata and probabilities (n,), and what is gained."""
 
     rows: NDArray[np.intp]
     stratum: NDArray[np.int64]
@@ -63,8 +63,8 @@ def truth_name(roles: Roles) -> str:
 def take_back(frame: Any, roles: Roles, filled: pd.DataFrame) -> pd.DataFrame:
     """The table with what the auditor found, and the probability with which each validated row was chosen.
 
-    Rows that were validated before stand for themselves (probability 1). Where some rows of a stratum were not
-    filled in, the others stand for them.
+    Rows that were validated before stand for themselves (probability 1). Where some rows of a stratum were
+    not filled in, the others stand for them.
     """
     table = to_pandas(frame).copy()
     truth = truth_name(roles)
@@ -75,13 +75,13 @@ def take_back(frame: Any, roles: Roles, filled: pd.DataFrame) -> pd.DataFrame:
         if found.missing.all():
             raise TableError(f"column {shown(truth)} of the audit is empty: fill in the true values first")
         raise TableError(
-            f"column {shown(truth)} of the audit holds text ({listed(found.levels)}): write numbers, and leave "
-            "rows that could not be validated empty"
+            f"column {shown(truth)} of the audit holds text ({listed(found.levels)}): write numbers, and "
+            "leave rows that could not be validated empty"
         )
     done = ~found.missing
     if not done.any():
         raise TableError(f"column {shown(truth)} of the audit is empty: fill in the true values first")
-    probability = filled[PROBABILITY].to_numpy(dtype=float)
+    probability = filled[PROBABILITY].to_numpy(dtype=float).copy()
     stratum = filled[STRATUM].to_numpy()
     for h in np.unique(stratum):
         inside = stratum == h
@@ -98,8 +98,8 @@ def _require_columns(filled: pd.DataFrame, names: tuple[str, ...]) -> None:
     absent = [name for name in names if name not in filled.columns]
     if absent:
         raise TableError(
-            f"the audit has no column {shown(absent[0])}: use the file that was written for the auditor, with its "
-            "columns as they were"
+            f"the audit has no column {shown(absent[0])}: use the file that was written for the auditor, "
+            "with its columns as they were"
         )
 
 
@@ -111,8 +111,8 @@ def _positions(filled: pd.DataFrame, table: pd.DataFrame, roles: Roles) -> NDArr
     bad |= ~(lines < len(table) + FIRST_ROW)
     if bad.any():
         raise TableError(
-            f"{counted(int(bad.sum()), 'row')} of the audit are not in the table (column {shown(ROW)}): give the "
-            "table that the audit was planned for"
+            f"{counted(int(bad.sum()), 'row')} of the audit cannot be found in the table (column "
+            f"{shown(ROW)}): give the table that the audit was planned for"
         )
     rows = (lines - FIRST_ROW).astype(np.intp)
     if len(np.unique(rows)) < len(rows):
@@ -121,8 +121,8 @@ def _positions(filled: pd.DataFrame, table: pd.DataFrame, roles: Roles) -> NDArr
     own, other = (read_column(source[name], name).numbers for source in (table.iloc[rows], filled))
     if own is None or other is None or not np.allclose(own, other, rtol=1e-6, equal_nan=True):
         raise TableError(
-            f"the reports ({shown(name)}) of the audit are not those of the table: give the table that the audit was "
-            "planned for, with its rows in the same order"
+            f"the reports ({shown(name)}) of the audit are not those of the table: give the table that the "
+            "audit was planned for, with its rows in the same order"
         )
     return rows
 

@@ -163,7 +163,7 @@ class CategoryCode:
 
 @dataclass(frozen=True, slots=True)
 class LogCode:
-    """A size -> its logarithm, standardised as `number` says, and a 0/1 column for zero where there were some.
+    """A size -> its logarithm, standardised as `number` says, and a 0/1 column for zero if there were some.
 
     A zero has no logarithm: `stand_in` takes its place, so that its 0/1 column says all that is to be said.
     """

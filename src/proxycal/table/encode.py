@@ -51,7 +51,9 @@ class Arrays:
     proxy_categorical, categorical            whether an encoded column of P (of E) is 0/1
     levels       {column: (n,) position in level_names[column]} for each categorical environment column
     level_names  {column: its levels}
-    inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a column
+    inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a
+    column
+    counts       (n,) how many equal rows each stands for; None without such a column
     """
 
     y: NDArray[np.float64] | None
@@ -70,11 +72,17 @@ class Arrays:
     proxy_source: tuple[str, ...]
     proxy_categorical: tuple[bool, ...]
     inclusion: NDArray[np.float64] | None = None
+    counts: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
         """Number of rows."""
         return len(self.P)
+
+    @property
+    def stand_for(self) -> float:
+        """Number of rows that these stand for."""
+        return float(self.n) if self.counts is None else float(self.counts.sum())
 
     @property
     def validated(self) -> int:
@@ -92,6 +100,7 @@ class Arrays:
             cluster=None if self.cluster is None else self.cluster[rows],
             truth=None if self.truth is None else self.truth[rows],
             inclusion=None if self.inclusion is None else self.inclusion[rows],
+            counts=None if self.counts is None else self.counts[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -183,7 +192,7 @@ class Encoder:
         """Translate rows, new or old, with what was learned at `fit`.
 
         `outcome=False` does without the outcome column. Truth and its inclusion probability are read where
-        the table has them; weights, counts and cluster too, but not with `design=False`. The id is never read.
+        the table has them; weights, counts and cluster too, but not with `design=False`; the id never.
         """
         table = self._read(frame, outcome, design)
         kept = rows_kept(table, self.roles, self.missing, outcome)
@@ -192,13 +201,14 @@ class Encoder:
         y = outcome_of(table, self.roles)[kept] if outcome else None
         truth = truth_of(table, self.roles)
         inclusion = inclusion_of(table, self.roles)
+        counts = counts_of(table, self.roles)[kept]
         names = self._encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
             y=y,
             P=_encode(self.proxies, table, kept),
             E=_encode(self.environment, table, kept),
-            weights=row_weights(counts_of(table, self.roles)[kept], weights_of(table, self.roles)[kept]),
+            weights=row_weights(counts, weights_of(table, self.roles)[kept]),
             cluster=None if table.cluster is None else table.cluster[kept],
             truth=None if truth is None else truth[kept],
             kept=kept,
@@ -211,6 +221,7 @@ class Encoder:
             proxy_source=_sources(self.proxies),
             proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
             inclusion=None if inclusion is None else inclusion[kept],
+            counts=counts if self.roles.counts in table.columns else None,
         )
 
     @property

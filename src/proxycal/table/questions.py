@@ -344,8 +344,8 @@ def truth(table: AuditTable) -> list[Trouble]:
             Trouble(
                 f"column {shown(names[1])}: about {times:,.4g} times {shown(names[0])}, "
                 f"{table.rows(np.isfinite(known))}",
-                f"The truth in {shown(names[1])} is about {times:,.4g} times the report in validated rows, as if "
-                "it were in other units.",
+                f"The truth in {shown(names[1])} is about {times:,.4g} times the report in validated rows, "
+                "as if it were in other units.",
                 "Convert one of the two columns.",
                 times,
             )
@@ -356,8 +356,8 @@ def truth(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(names[1])}: {counted(n, 'validated row')}",
-            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} on the "
-            "calibration is learned from them.",
+            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} "
+            "on the calibration is learned from them.",
             "Validate more rows if you can.",
             float(n),
             ok=True,

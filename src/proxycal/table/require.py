@@ -224,7 +224,7 @@ def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
 
 
 def counts_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
-    """(N,) how many rows each stands for, ones where the table does not say; whole and 1 or more, or an error."""
+    """(N,) how many rows each stands for, ones where the table does not say; whole numbers or an error."""
     if roles.counts is None or roles.counts not in table.columns:
         return np.ones(table.n)
     return checked_counts(_numeric(table.columns[roles.counts], "counts"), roles.counts, table.index)
@@ -234,8 +234,8 @@ def checked_counts(values: NDArray[np.float64], name: str, index: pd.Index) -> N
     """The values of a column of counts (N,); TableError where one is no whole number of at least 1."""
     if (bad := no_counts(values)).any():
         raise TableError(
-            f"column {shown(name)} (counts) holds {counted(int(bad.sum()), 'value')} that cannot be a number of "
-            f"rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove those "
+            f"column {shown(name)} (counts) holds {counted(int(bad.sum()), 'value')} that cannot be a number "
+            f"of rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove those "
             "rows, or give a column of sampling weights the role weights"
         )
     _refuse_huge(values, name, "counts", index)
@@ -266,7 +266,8 @@ def refuse_other_units(table: ReadTable, roles: Roles) -> None:
     times = None if truth is None else other_units(outcome_of(table, roles), truth)
     if times is not None:
         raise TableError(
-            f"column {shown(roles.truth)} (truth) is about {times:,.4g} times column {shown(roles.outcome)} in "
+            f"column {shown(roles.truth)} (truth) is about {times:,.4g} times column "
+            f"{shown(roles.outcome)} in "
             "validated rows, as if it were in other units: convert one of them"
         )
 

@@ -30,7 +30,8 @@ class Roles:
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
     truth        optional: the true value where it was validated, missing elsewhere
-    inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit` gives it
+    inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit`
+    gives it
 
     >>> roles = Roles(outcome="loss", proxies=["built", "veg"], environment=["income", "hazard"])
     >>> roles.columns

@@ -166,8 +166,9 @@ def test_without_a_finding_the_outcome_is_left_alone_with_a_warning(drawn):
     world, model = drawn("gaussian", 500, 0.0, 0)
     with pytest.warns(ProxycalWarning, match="left as reported"):
         out = model.calibrate(world.table())
-    for column in ("y_cal", "y_cal_low", "y_cal_high"):
-        np.testing.assert_array_equal(out[column], world.y)
+    np.testing.assert_array_equal(out["y_cal"], world.y)
+    # Nobody knows how far a report is off that is left alone for want of a finding.
+    assert out[["y_cal_low", "y_cal_high"]].isna().all(axis=None)
     assert not out["shift"].any()
 
 

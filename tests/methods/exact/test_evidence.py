@@ -352,6 +352,11 @@ def test_what_is_wrong_is_said_under_its_topic_with_a_remedy(found, change, topi
     assert not finding.remedy.startswith("Nothing")
 
 
+def test_a_bias_of_whole_clusters_is_said(found):
+    assert "of whole clusters" not in by_topic(found)["comparison"].reading
+    assert "of whole clusters" in by_topic(replace(found, whole_clusters=True))["comparison"].reading
+
+
 def test_no_bias_is_said_of_the_comparison(nothing):
     finding = by_topic(nothing)["comparison"]
     assert finding.reading == "A model without a bias explains the outcome as well (BIC gain -40.0)."

@@ -42,7 +42,10 @@ def test_a_bias_of_three_residual_sds_is_found_and_measured(kind, drawn):
     assert model.alpha_ == pytest.approx(alpha, rel=0.1)
     low, high = model.alpha_interval_
     reach = norm.ppf(0.975) * model.alpha_se_
-    assert (low, high) == pytest.approx((model.alpha_ - reach, model.alpha_ + reach))
+    # The interval also spans the sizes of other laws that explain the table about as well.
+    assert low <= model.alpha_ - reach + 1e-9
+    assert high >= model.alpha_ + reach - 1e-9
+    assert low <= alpha <= high
     assert model.share_biased_ == pytest.approx(world.a.mean(), abs=0.05)
     who = model.calibrate(world.table())["p_biased"] > 0.5
     assert np.mean(who == (world.a == 1.0)) > 0.9
@@ -242,9 +245,11 @@ def test_a_column_of_truths_that_is_not_declared_is_not_read(checked, fit):
 
 def test_truth_is_read_by_fit_alone(checked):
     _, table, told = checked
-    pd.testing.assert_frame_equal(
-        told.calibrate(table.drop(columns="checked")), told.calibrate(table), check_exact=True
-    )
+    known = table["checked"].notna().to_numpy()
+    without, out = told.calibrate(table.drop(columns="checked")), told.calibrate(table)
+    pd.testing.assert_frame_equal(without[~known], out[~known], check_exact=True)
+    # A validated row needs no estimate.
+    np.testing.assert_array_equal(out["y_cal"][known], table["checked"][known])
     arrays = told.result_.encoder.transform(table)
     assert arrays.truth is not None
     with_truth, without = (told.result_.method_fit.predict(a) for a in (arrays, replace(arrays, truth=None)))

@@ -71,12 +71,13 @@ def fit_logistic(X: Array, share: Array | NDArray[np.bool_], weights: Array) -> 
     >>> fit_logistic(x, np.array([0.1, 0.1, 0.1, 0.1]), np.full(4, 100.0)).round(1).tolist()
     [-2.2, 0.0]
     """
-    share = np.clip(np.asarray(share, dtype=float), 0.0, 1.0)
+    # Never quite all or none: a method may be sure that nobody is biased.
+    share = np.clip(np.asarray(share, dtype=float), 1e-6, 1.0 - 1e-6)
     # A share is so many rows of each kind.
     twice, kinds = np.vstack([X, X]), np.repeat([1, 0], len(X))
     counts = np.concatenate([weights * share, weights * (1.0 - share)])
     model = LogisticRegression(C=1.0 / RIDGE, max_iter=1000, tol=1e-8)
-    model.fit(twice[counts > 0.0], kinds[counts > 0.0], sample_weight=counts[counts > 0.0])
+    model.fit(twice, kinds, sample_weight=counts)
     return np.concatenate([model.intercept_, model.coef_[0]])
 
 

@@ -295,25 +295,25 @@ def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
     """Topics of the findings that make the answer untrustworthy, whatever the model comparison says."""
-    e, limit = evidence, THRESHOLDS
-    weak = not e.first_stage_f >= limit.weak_f
-    most = limit.nearly_all_loose if e.spread > limit.loose_sizes else limit.nearly_all
-    plain_and_apart = not e.law and e.separation >= limit.rare_apart and e.gain >= limit.narrow_gain
+    e = evidence
+    weak = not e.first_stage_f >= THRESHOLDS.weak_f
+    most = THRESHOLDS.nearly_all_loose if e.spread > THRESHOLDS.loose_sizes else THRESHOLDS.nearly_all
+    plain_and_apart = not e.law and e.separation >= THRESHOLDS.rare_apart and e.gain >= THRESHOLDS.narrow_gain
     doubtful = {
         "convergence": not e.converged,
-        "relevance": e.relevance < limit.relevance,
-        "overlap": e.overlap < limit.overlap,
-        "separation": e.separation < limit.separation and weak,
+        "relevance": e.relevance < THRESHOLDS.relevance,
+        "overlap": e.overlap < THRESHOLDS.overlap,
+        "separation": e.separation < THRESHOLDS.separation and weak,
         "agreement": _disagree(e),
         "share": e.share > most,
-        "rare": e.share < limit.rare and not plain_and_apart,
-        "narrow": e.leads and e.gain <= limit.narrow_gain and e.separation < limit.narrow_apart,
-        "vague": e.leads and e.exact.se > limit.vague * abs(e.exact.alpha),
-        "gate-alone": e.gate_r2 > limit.gate_alone,
-        "sign": e.against > limit.against,
-        "proxies": e.proxies_p < limit.gate_proxies_p,
-        "dependence": depends(e) and e.block_z < limit.block_z,
-        "rounding": e.rounding_p < limit.rounding_p,
+        "rare": e.share < THRESHOLDS.rare and not plain_and_apart,
+        "narrow": e.leads and e.gain <= THRESHOLDS.narrow_gain and e.separation < THRESHOLDS.narrow_apart,
+        "vague": e.leads and e.exact.se > THRESHOLDS.vague * abs(e.exact.alpha),
+        "gate-alone": e.gate_r2 > THRESHOLDS.gate_alone,
+        "sign": e.against > THRESHOLDS.against,
+        "proxies": e.proxies_p < THRESHOLDS.gate_proxies_p,
+        "dependence": depends(e) and e.block_z < THRESHOLDS.block_z,
+        "rounding": e.rounding_p < THRESHOLDS.rounding_p,
         "direction": e.exact.alpha <= 0.0,
     }
     return tuple(topic for topic, doubt in doubtful.items() if doubt)

@@ -76,9 +76,10 @@ def _comparison(e: Evidence) -> Finding:
         reading = "Models with and without a bias could not be compared, so nothing is said of a bias."
         remedy = "Drop collinear or nearly constant columns, and refit."
     elif e.leads:
+        bias = "reporting bias of whole clusters" if e.whole_clusters else "reporting bias"
         reading = (
-            "A reporting bias that the environment drives explains the outcome better than any model without "
-            f"a bias ({gain})."
+            f"A {bias} that the environment drives explains the outcome better than any model without a bias "
+            f"({gain})."
         )
         remedy = NOTHING
     elif e.humps_apart:

@@ -107,7 +107,8 @@ def compare_plainly(
     outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
-    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only prepares.
+    # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
+    # prepares.
     prepare = settings.effect == "constant" and (prepare or outcome.ranged)
     compared = replace(data, levels=None) if prepare else data
     most = 1 if prepare else MAX_J

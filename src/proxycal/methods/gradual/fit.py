@@ -118,7 +118,7 @@ class GradualFit:
         """Covariance of the coefficients of the bias, and of the anchor last."""
         if self.surface is None:
             return np.zeros((0, 0))
-        return np.asarray(block_diag(self.surface.covariance, self.surface.offset_var))
+        return np.asarray(block_diag(self.surface.covariance, [self.surface.offset_var]))
 
     def effects(self, arrays: Arrays) -> NoReturn:
         """Not defined: there are no unbiased rows to compare with."""

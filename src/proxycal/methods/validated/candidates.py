@@ -144,7 +144,8 @@ def fit_candidates(
     plain = _plain_features(rows)
     features = _scales(plain)
     d = _standard(plain, features)[known]
-    linear = np.linalg.lstsq(_with_constant(d[:, : 1 + rows.x.shape[1]]), truth, rcond=None)[0]
+    plain_design = _with_constant(d[:, : 1 + rows.x.shape[1]])
+    linear = np.asarray(np.linalg.lstsq(plain_design, truth, rcond=None)[0], dtype=np.float64)
     mixtures = {
         name: fit_all_rows(rows, *how, None if start is None else start.mixtures[name])
         for name, how in MIXTURES.items()

@@ -1,6 +1,7 @@
 """Intervals of single rows by cross-conformal prediction, scaled by how unsure the model is of a row.
 
-score_i = |truth_i - answer out of fold_i| / (sd_i + floor)        half-width_j = quantile(score) * (sd_j + floor)
+    score_i = |truth_i - answer out of fold_i| / (sd_i + floor)
+    half-width_j = quantile(score) * (sd_j + floor)
 
 Where validated rows are exchangeable with the others, an interval holds the truth with about the stated
 probability whatever the errors look like; design weights stand in for exchangeability where the audit chose

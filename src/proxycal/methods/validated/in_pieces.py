@@ -49,8 +49,8 @@ class Gathered:
         rows = sum(part.n for part in both.parts)
         if rows > MOST_KNOWN:
             raise TableError(
-                f"more than {MOST_KNOWN:,} validated rows of a table that is read in pieces: fit a random part of "
-                "it, which is as good"
+                f"more than {MOST_KNOWN:,} validated rows of a table that is read in pieces: fit a random "
+                "part of it, which is as good"
             )
         return both
 

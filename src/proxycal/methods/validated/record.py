@@ -1,4 +1,4 @@
-"""A finished fit of validated rows: answers for rows, out of fold where they were validated, and its state."""
+"""A finished fit of validated rows: answers for rows, out of fold where validated, and its state."""
 
 from __future__ import annotations
 

@@ -147,13 +147,13 @@ class Design:
         # Its design variance, from how far it lies from the mean correction.
         variance = known * (1.0 - pi) * ((left - self.offset) / pi) ** 2
         extra = np.column_stack([stands, stands * left, known])
-        return RowTruth(self.lam * value, variance, np.zeros((len(value), 0)), extra)
+        return RowTruth(self.lam * value, variance, np.zeros((len(value), 0)), extra=extra)
 
     def finish(self, sums: TotalSums) -> tuple[Array, Array]:
         """Totals (G,) and their variances (G,).
 
-        A group with too few validated rows is corrected as the whole table is; if it has some, so that its own
-        correction could be asked for, its variance is NaN and a warning says so.
+        A group with too few validated rows is corrected as the whole table is; if it has some, so that its
+        own correction could be asked for, its variance is NaN and a warning says so.
         """
         stands, left, known = sums.extra.T
         # Weights of any unit: how many validated rows there are of average weight.
@@ -190,8 +190,8 @@ def design_of(truth: Array, predicted: Array, w: Array, pi: Array, share: float)
 def _too_few(labels: list[object]) -> str:
     named = ", ".join(repr(label) for label in labels[:3]) + (" and others" if len(labels) > 3 else "")
     return (
-        f"{len(labels)} of the totals ({named}) rest on fewer than {LEAST_ROWS} validated rows of their own: they "
-        "are corrected like the whole table, and low and high are missing; validate more rows there"
+        f"{len(labels)} of the totals ({named}) rest on fewer than {LEAST_ROWS} validated rows of their "
+        "own: they are corrected like the whole table, and low and high are missing; validate more rows there"
     )
 
 
@@ -203,14 +203,14 @@ def _probabilities(known: NDArray[np.bool_], inclusion: Array | None) -> Array:
 
 
 def _trust(y: Array, f: Array, d: Array) -> float:
-    """Lam of least variance: the slope of truth on answer, between 0 (ignore them) and 1."""
+    """The lam of least variance: the slope of truth on answer, between 0 (ignore them) and 1."""
     centred = f - float(np.average(f, weights=d))
     spread = float(d @ centred**2)
     return float(np.clip(float(d @ (centred * y)) / spread, 0.0, 1.0)) if spread > 0.0 else 0.0
 
 
 def _variance(part: Array, pi: Array) -> float:
-    """Design variance of a sum of parts (n,): strata are rows of one probability, chosen without replacement."""
+    """Design variance of a sum of parts (n,); a stratum is the rows of one probability."""
     values, stratum = np.unique(np.round(pi, 9), return_inverse=True)
     if len(values) > MOST_STRATA:
         stratum = np.zeros(len(pi), dtype=int)

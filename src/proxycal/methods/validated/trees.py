@@ -81,4 +81,5 @@ def grow(x: Array, target: Array, seed: int) -> Trees:
         whole[2, t, :m] = np.where(leaf, own, tree.children_right)
         real[0, t, :m] = tree.threshold
         real[1, t, :m] = RATE * tree.value[:, 0, 0]
-    return Trees(*whole, *real, np.array([float(np.mean(target))]))
+    start = np.array([float(np.mean(target))])
+    return Trees(whole[0], whole[1], whole[2], real[0], real[1], start)

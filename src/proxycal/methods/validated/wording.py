@@ -1,4 +1,4 @@
-"""What validated rows show, in words: the finding of the verdict, of the errors and of the choice of answer."""
+"""What validated rows show, in words: of the bias, of the errors, and how the answer was chosen."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def shown_bias(verdict: Verdict, reading: GapReading, exact: MethodFit) -> Findi
         remedy = "Check the direction and the sign of the truth column."
     elif verdict == "not identified":
         reading_text = (
-            f"The model without validated rows finds a bias of {exact.estimate.alpha:.4g}, and the {reading.n} "
-            f"validated rows neither confirm nor rule it out (mean error {reading.mean:.4g} ± "
+            f"The model without validated rows finds a bias of {exact.estimate.alpha:.4g}, and the "
+            f"{reading.n} validated rows neither confirm nor rule it out (mean error {reading.mean:.4g} ± "
             f"{reading.mean_se:.2g})."
         )
         remedy = "Validate more rows: plan_audit says which."
@@ -98,8 +98,8 @@ def error_shape(reading: GapReading, exact: MethodFit) -> Finding:
         "two sizes": f"Among validated rows {share} are biased, by more than one size: {alpha} on average",
         "sizes that vary": f"Among validated rows {share} are biased, by sizes that vary (mean {alpha}, "
         f"coefficient of variation {reading.cv:.2g})",
-        "continuous": f"The errors of validated rows are continuous around {reading.mean:.4g}: nobody is simply "
-        "unbiased",
+        "continuous": f"The errors of validated rows are continuous around {reading.mean:.4g}: nobody is "
+        "simply unbiased",
     }[reading.shape]
     if reading.grows:
         way = "grow" if reading.slope > 0 else "shrink"
@@ -109,7 +109,8 @@ def error_shape(reading: GapReading, exact: MethodFit) -> Finding:
         ""
         if fits or exact.verdict != "bias found"
         else (
-            f" The model of one size says {exact.estimate.alpha:.4g}; the answer for rows does not rest on it alone."
+            f" The model of one size says {exact.estimate.alpha:.4g}; the answer for rows does not rest on "
+            "it alone."
         )
     )
     return Finding(
@@ -149,7 +150,8 @@ def nothing_left(n: int) -> Finding:
     return Finding(
         "Are there rows to calibrate?",
         f"{n} of {n} rows validated",
-        f"All {n} rows are validated: their calibrated value is their truth, and nothing is left to calibrate.",
+        f"All {n} rows are validated: their calibrated value is their truth, and nothing is left to "
+        "calibrate.",
         "Add rows without a truth, or use the truth itself.",
         ok=True,
         topic="all-validated",

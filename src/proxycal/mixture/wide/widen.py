@@ -68,16 +68,15 @@ class WideLaw:
         return answers(self._likelihood(rows, low, high, noise), self.theta)
 
     def parts(self, rows: Rows) -> list[tuple[Array, Array, Array]]:
-        """Share, mean around the content and sd of each cell (cells, n), of the unbiased and of the biased."""
+        """Share, mean around the content and sd of each cell (cells, n): of the unbiased, of the biased."""
         likelihood = self._likelihood(rows)
         cells, mu = likelihood.cells(self.theta), answers(likelihood, self.theta).mu
         share = np.exp(cells.log_prior)
         share /= share.sum(axis=(0, 1))
-        sd = np.broadcast_to(np.sqrt(cells.variance), share.shape)
-        mean = cells.mean - mu
-        return [(share[0], mean[0], sd[0])] + [
-            tuple(part[1:].reshape(-1, len(mu)) for part in (share, mean, sd))  # type: ignore[list-item]
-        ]
+        sd, mean = np.broadcast_to(np.sqrt(cells.variance), share.shape), cells.mean - mu
+        n = len(mu)
+        biased = (share[1:].reshape(-1, n), mean[1:].reshape(-1, n), sd[1:].reshape(-1, n))
+        return [(share[0], mean[0], sd[0]), biased]
 
     def _likelihood(
         self, rows: Rows, low: Array | None = None, high: Array | None = None, noise: Array | float = 0.0

@@ -63,8 +63,8 @@ def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
         )
     if kept.fit.details.by_validation:
         raise SettingsError(
-            f"refute('null') does not apply to method='{kept.settings.method}': validated rows show the errors "
-            "themselves, and drawn tables have none; use 'placebo', 'drop-proxy' or 'seed'"
+            f"refute('null') does not apply to method='{kept.settings.method}': validated rows show the "
+            "errors themselves, and drawn tables have none; use 'placebo', 'drop-proxy' or 'seed'"
         )
     null = fit_null(kept.arrays, kept.settings, kept.fit.verdict == BIAS_FOUND)
     unvalidated = replace(kept.arrays, truth=None)

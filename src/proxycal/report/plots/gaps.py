@@ -53,7 +53,8 @@ PLOT = Plot(
         "Histogram of report minus truth in validated rows, and of what calibration takes off them."
     ),
     caption=lambda fit: (
-        f"{_reading(fit)} The line shows what calibration takes off the same rows when it has not seen their truth."
+        f"{_reading(fit)} The line shows what calibration takes off the same rows when it has not seen "
+        "their truth."
     ),
     draw=gaps,
     lacking=lambda fit: (

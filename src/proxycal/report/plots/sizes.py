@@ -53,8 +53,8 @@ PLOT = Plot(
     title="How large the bias is",
     alt=lambda fit: "Histogram of the sizes of the bias over the biased rows, with their mean.",
     caption=lambda fit: (
-        f"The law that won: {fit.method_fit.details.law}. The size of a row is what its outcome and its content "
-        "make of it, drawn towards the others of its kind; rows count by their chance of being biased."
+        f"The law that won: {fit.method_fit.details.law}. The size of a row is what its outcome and its "
+        "content make of it, drawn towards the others of its kind; rows count by their chance of a bias."
     ),
     draw=sizes,
     lacking=lambda fit: (

@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, label, legend, plain, short, styled
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
 from proxycal.report.summary import change, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from proxycal.result import Fit, Totals
+    from proxycal.effect.grouped import Totals
+    from proxycal.result import Fit
 
 # Groups shown: the largest of the column in which calibration differs most.
 MAX_GROUPS = 12
@@ -48,7 +49,10 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     by = f", by {short(shown.by)}" if shown.by else ""
     label(ax, f"total of {short(fit.roles.outcome)}{by}", "")
     ax.grid(axis="y", visible=False)
-    legend(ax)
+    # Above the axes: their height changes with the number of groups.
+    ax.legend(
+        frameon=False, fontsize=9, labelcolor=INK, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
+    )
     return ax
 
 

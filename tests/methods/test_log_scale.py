@@ -1,0 +1,215 @@
+"""Any method on the log scale: factors, zeros, answers in the outcome's own units, run folders."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import proxycal as pc
+from proxycal.errors import SettingsError, TableError
+from proxycal.methods.log_scale import LogFit, positive_logs
+from proxycal.methods.registry import METHODS, register
+from proxycal.settings import Settings
+from proxycal.table.encode import Encoder
+from toy_method import TOY
+
+ROLES = pc.Roles("loss", ["p1", "p2", "p3"], ["e1", "e2"])
+KEPT = 0.3
+
+
+def losses(n=1500, zeros=0.25, seed=0, direction="under"):
+    """Reports of 30% of the truth, or of 1/0.3 of it, by a third of the rows."""
+    rng = np.random.default_rng(seed)
+    e = rng.normal(size=(n, 2))
+    z = 0.4 * e[:, 0] + rng.normal(size=n)
+    p = z[:, None] + 0.3 * rng.normal(size=(n, 3))
+    true = np.exp(10.0 + 1.5 * z + 0.3 * rng.normal(size=n))
+    true[rng.random(n) < zeros] = 0.0
+    a = rng.random(n) < 1.0 / (1.0 + np.exp(0.8 - 1.5 * e[:, 0] - e[:, 1]))
+    factor = KEPT if direction == "under" else 1.0 / KEPT
+    table = pd.DataFrame(np.column_stack([p, e]), columns=[*ROLES.proxies, *ROLES.environment])
+    return table.assign(loss=true * np.where(a, factor, 1.0)), true, a
+
+
+@pytest.fixture(scope="module", params=["under", "over"])
+def fitted(request):
+    table, true, a = losses(direction=request.param)
+    model = pc.ProxyCalibrator(ROLES, "moments", direction=request.param, scale="log").fit(table)
+    return model, table, true, a
+
+
+def test_the_ratio_is_found_and_stated(fitted):
+    model, _, _, _ = fitted
+    wanted = KEPT if model.direction == "under" else 1.0 / KEPT
+    assert model.verdict_ == "bias found"
+    np.testing.assert_allclose(model.ratio_, wanted, rtol=0.1)
+    low, high = model.ratio_interval_
+    assert low < model.ratio_ < high
+    np.testing.assert_allclose(math.log(model.ratio_), model.result_.settings.sign * model.alpha_)
+    row = model.summary().loc["moments"]
+    np.testing.assert_allclose((row["ratio"], row["ratio_low"], row["ratio_high"]), (model.ratio_, low, high))
+    assert "biased rows report about" in repr(model)
+
+
+def test_answers_come_back_in_the_units_of_the_outcome(fitted):
+    model, table, true, _ = fitted
+    answer = model.calibrate(table)
+    above = table["loss"] > 0
+    # Rows of nearly no doubt are the truth, but for the error of alpha.
+    sure = above & ((answer["p_biased"] < 0.01) | (answer["p_biased"] > 0.99))
+    assert sure.mean() > 0.3
+    np.testing.assert_allclose(np.log(answer["y_cal"] / true)[sure].median(), 0.0, atol=0.05)
+    np.testing.assert_allclose(answer["y_cal"], table["loss"] - answer["shift"])
+    assert ((answer["y_cal_low"] <= answer["y_cal"]) & (answer["y_cal"] <= answer["y_cal_high"])).all()
+    # mu is a mean, not a median: on average it is what would have been reported.
+    np.testing.assert_allclose(answer["mu"][above].mean(), true[above].mean(), rtol=0.25)
+
+
+def test_the_calibrated_outcome_is_a_mean_of_dollars(fitted):
+    model, table, _, _ = fitted
+    answer, y = model.calibrate(table), table["loss"]
+    p, ratio = answer["p_biased"], model.ratio_
+    wanted = y * (1.0 - p + p / ratio)
+    np.testing.assert_allclose(answer["y_cal"][y > 0], wanted[y > 0], rtol=1e-9)
+    totals = model.totals(table).iloc[0]
+    np.testing.assert_allclose(totals["calibrated"], answer["y_cal"].sum())
+
+
+def test_zeros_stay_zero_and_have_no_part_in_the_size(fitted):
+    model, table, _, _ = fitted
+    zero = (table["loss"] == 0).to_numpy()
+    answer = model.calibrate(table)[zero]
+    assert not answer[["y_cal", "y_cal_low", "y_cal_high", "shift"]].to_numpy().any()
+    assert answer["p_biased"].between(0.0, 1.0).all()
+    # By the environment: where more are biased, zeros are more likely of biased reporters.
+    assert np.corrcoef(answer["p_biased"], table["e1"][zero])[0, 1] > 0.5
+    alone = table[~zero]
+    logs = alone.assign(loss=np.log(alone["loss"]))
+    by_hand = pc.ProxyCalibrator(ROLES, "moments", direction=model.direction).fit(logs)
+    np.testing.assert_allclose(model.alpha_, by_hand.alpha_, rtol=1e-6)
+    effects = model.effects(table)
+    assert not effects["tau"][zero].any()
+    assert not effects["n_matched"][zero].any()
+
+
+def test_effects_are_dollars_and_name_fitted_rows(fitted):
+    model, table, _, a = fitted
+    effects = model.effects(table)
+    biased = a & (table["loss"] > 0).to_numpy()
+    tau = effects["tau"][biased] / table["loss"][biased]
+    # y - y / ratio, as a share of y.
+    assert np.sign(tau.median()) == np.sign(1.0 - 1.0 / model.ratio_)
+    matched = {int(label) for labels in effects["matched"] for label in labels.split("; ") if label}
+    assert (table["loss"].iloc[sorted(matched)] > 0).all()
+
+
+def test_a_run_folder_answers_the_same(fitted, tmp_path):
+    model, table, _, _ = fitted
+    model.save(tmp_path / "run")
+    again = pc.load(tmp_path / "run")
+    assert isinstance(again.result_.method_fit, LogFit)
+    pd.testing.assert_frame_equal(again.calibrate(table), model.calibrate(table))
+    pd.testing.assert_frame_equal(again.effects(table), model.effects(table))
+    pd.testing.assert_frame_equal(again.totals(table), model.totals(table))
+    assert [f.reading for f in again.findings_] == [f.reading for f in model.findings_]
+
+
+def test_questions_are_put_to_the_logarithms(fitted):
+    model, _, _, _ = fitted
+    seeds = model.refute("seed", repetitions=2)
+    np.testing.assert_allclose(seeds.table["alpha"], model.alpha_, rtol=0.3)
+    power = model.power([4.0], repetitions=2)
+    assert "of the truth)" in power.reading
+    assert {finding.topic for finding in model.check()} >= {"zeros", "heteroscedasticity", "shape"}
+
+
+def test_any_method_is_taken_to_the_log_scale():
+    table, _, _ = losses(n=200)
+    with register(TOY):
+        model = pc.ProxyCalibrator(ROLES, "toy", direction="over", scale="log").fit(table)
+        answer = model.calibrate(table)
+    above = table["loss"] > 0
+    assert model.alpha_ == 2.0
+    upper = above & (answer["p_biased"] == 1.0)
+    np.testing.assert_allclose(answer["y_cal"][upper], table["loss"][upper] * math.exp(-2.0))
+    assert not answer["y_cal"][~above].any()
+
+
+def test_a_graded_bias_is_no_mixture_of_two_states():
+    table, _, _ = losses(n=600, zeros=0.2)
+    model = pc.ProxyCalibrator(ROLES, "gradual", direction="under", scale="log").fit(table)
+    fit = model.result_.method_fit
+    assert isinstance(fit, LogFit)
+    arrays = model.result_.training
+    above = arrays.y > 0
+    own, inner = fit.predict(arrays), fit.inner.predict(positive_logs(arrays))
+    np.testing.assert_allclose(np.log(own.y_cal[above]), inner.y_cal, rtol=1e-9)
+
+
+def test_zeros_that_the_environment_moves_are_a_finding():
+    table, _, _ = losses(n=1000, zeros=0.0)
+    rng = np.random.default_rng(0)
+    gone = rng.random(1000) < 1.0 / (1.0 + np.exp(1.0 + 1.5 * table["e2"]))
+    model = pc.ProxyCalibrator(ROLES, "moments", direction="under", scale="log").fit(
+        table.assign(loss=table["loss"].where(~gone, 0.0))
+    )
+    (finding,) = [finding for finding in model.findings_ if finding.topic == "zeros"]
+    assert not finding.ok
+    assert "more common where 'e2' is lower" in finding.reading
+    assert "may not be reported at all" in finding.reading
+
+
+def test_validated_rows_with_a_zero_on_one_side_are_told():
+    table, true, _ = losses(n=400)
+    truth = np.where(np.arange(400) < 60, true, np.nan)
+    odd = int(np.flatnonzero((np.arange(400) < 60) & (true > 0))[0])
+    table.loc[odd, "loss"] = 0.0
+    model = pc.ProxyCalibrator(replace(ROLES, truth="t"), "moments", direction="under", scale="log")
+    finding = model.fit(table.assign(t=truth)).findings_[-1]
+    assert "In 1 validated rows one of report and truth is zero" in finding.reading
+
+
+@pytest.mark.parametrize("rows", [[3], [3, 7]])
+def test_negative_values_are_refused_by_name(rows):
+    table, _, _ = losses(n=100)
+    table.loc[rows, "loss"] = -5.0
+    with pytest.raises(TableError, match=r"column 'loss' \(outcome\) holds .* negative value.* index 3"):
+        pc.ProxyCalibrator(ROLES, "moments", direction="under", scale="log").fit(table)
+    model = pc.ProxyCalibrator(ROLES, "moments", direction="under", scale="log").fit(losses(n=100)[0])
+    with pytest.raises(TableError, match="scale='linear'"):
+        model.calibrate(table)
+
+
+def test_what_no_method_could_fit_is_refused():
+    table, _, _ = losses(n=100)
+    few = table.assign(loss=table["loss"].where(table.index < 15, 0.0))
+    with pytest.raises(TableError, match="only rows above 0 say how large"):
+        pc.ProxyCalibrator(ROLES, "moments", direction="under", scale="log").fit(few)
+    by = replace(ROLES, environment=["e1", "kind"])
+    kinds = table.assign(kind=np.where(table["loss"] > 0, "a", "b"))
+    with pytest.raises(TableError, match="every report of kind=b is zero"):
+        pc.ProxyCalibrator(by, "exact", direction="over", scale="log", effect="by:kind").fit(kinds)
+
+
+def test_a_bias_that_is_added_has_no_ratio():
+    sim = pc.simulate(n=200, alpha=5.0, random_state=0)
+    model = pc.ProxyCalibrator(sim.roles, "moments", direction="over").fit(sim.table)
+    with pytest.raises(SettingsError, match="fit with scale='log'"):
+        _ = model.ratio_
+
+
+def test_positive_rows_keep_their_weights_and_clusters():
+    table, _, _ = losses(n=60)
+    roles = replace(ROLES, weights="w", cluster="c")
+    table = table.assign(w=np.linspace(0.5, 2.0, 60), c=np.arange(60) // 3)
+    arrays = Encoder.fit_transform(table, roles)[1]
+    logs = positive_logs(arrays)
+    assert logs.n == int((table["loss"] > 0).sum())
+    np.testing.assert_allclose(logs.weights.mean(), 1.0)
+    assert set(logs.cluster) == set(range(len(np.unique(logs.cluster))))
+    fit = METHODS["moments"].fit(arrays, Settings(direction="under", scale="log"))
+    assert isinstance(fit, LogFit)
