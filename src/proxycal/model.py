@@ -220,7 +220,7 @@ class ProxyCalibrator(Found, BaseEstimator):
             Column of the groups, such as "region"; None for all rows only.
         weights : str, default None
             Column that each row is multiplied by, as it is; None for the role `weights` of the fit, and
-            where there is none every row counts once.
+            where there is none every row counts once. The role `counts` repeats rows in either case.
         statistic : {"total", "mean"}, default "total"
             What is asked.
 
