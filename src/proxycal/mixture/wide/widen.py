@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.mixture.designs import spaced
+from proxycal.mixture.designs import canonical_order, spaced
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import newton_then_em, valued
@@ -158,7 +158,9 @@ def widen(
     wider law answers, whatever its rivals.
     """
     frame = plain.bias.frame
-    part = spaced(len(data.y), WIDE_ROWS if intervals is None else RANGED_ROWS)
+    # By value, not by place: sums, and so every digit, are then the same however the table was sorted.
+    few = spaced(len(data.y), WIDE_ROWS if intervals is None else RANGED_ROWS)
+    part = canonical_order(data)[few]
     seen = data.take(part)
     rows, null_rows = frame.rows(seen), plain.null.frame.rows(seen)
     own = posterior(plain.bias.params, rows, plain.bias.shape)
@@ -207,6 +209,7 @@ def widen(
         cluster,
         sure,
         np.zeros(len(part)) if cluster is None else plain.offset[part] / frame.scale,
+        np.argsort(part),
     )
     least = float("nan")
     if gain <= 0.0 and wide.mixture is not None:
