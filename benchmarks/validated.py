@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -234,7 +234,7 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
         means = [str(name) for name in group if str(name).startswith(("rmse_", "audit_"))]
         groups = group["groups"].sum()
         rows.append({
-            **dict(zip(("world", "share"), key, strict=True)),
+            **dict(zip(("world", "share"), cast("tuple[Any, ...]", key), strict=True)),
             "draws": len(group),
             **{name: group[name].mean() for name in means},
             "held": group["held"].mean(),

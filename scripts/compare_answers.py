@@ -59,7 +59,7 @@ def _shapes() -> Iterator[tuple[str, pd.DataFrame, pc.Roles, dict[str, Any]]]:
     table = sim.table.assign(**extra, checked=np.where(rng.random(900) < 0.1, sim.truth["y_true"], np.nan))
     plain = sim.roles
     yield "weights", table, replace(plain, weights="w"), {}
-    yield "whole weights", table, replace(plain, weights="whole"), {}
+    yield "counts", table, replace(plain, counts="whole"), {}
     yield "cluster", table, replace(plain, cluster="unit"), {}
     yield "validated rows", table, replace(plain, truth="checked"), {}
     by_region = replace(plain, environment=(*plain.environment, "region"))

@@ -126,7 +126,7 @@ def test_before_fit_everything_is_one_error_of_both_families(ask):
 
 
 def test_a_direction_that_nobody_stated_is_refused_by_fit():
-    model = ProxyCalibrator(ROLES, direction="over", method="toy")
+    model = ProxyCalibrator(ROLES, direction=None, method="toy")
     assert clone(model).get_params()["direction"] is None
     with pytest.raises(SettingsError, match="data cannot tell over-reporting from under-reporting"):
         model.fit(table())

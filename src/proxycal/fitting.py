@@ -18,7 +18,7 @@ from proxycal.store import versions
 from proxycal.table.answers import describe
 from proxycal.table.encode import Encoder
 from proxycal.table.frames import to_pandas
-from proxycal.table.groups import read_weights
+from proxycal.table.groups import read_counts, read_weights
 
 if TYPE_CHECKING:
     import os
@@ -44,9 +44,9 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     encoder, arrays = Encoder.fit_transform(
         table,
         roles,
-        settings.missing,
+        settings.missing,  # type: ignore[arg-type]
         settings.scale,
-        settings.log_proxies,  # type: ignore[arg-type]
+        settings.log_proxies,
     )
     settings = replace(settings, method=METHODS[settings.method].choose(arrays.validated))
     fitted = METHODS[settings.method].fit(arrays, settings)
@@ -103,11 +103,13 @@ def _totals(
     table: Any, encoder: Encoder, arrays: Arrays, fitted: MethodFit, level: float
 ) -> tuple[Totals, ...]:
     """Totals of the fitted rows: in all, and by each categorical environment column."""
-    weights = read_weights(to_pandas(table), encoder.roles.weights)[arrays.kept]
+    frame = to_pandas(table)
+    weights = read_weights(frame, encoder.roles.weights)[arrays.kept]
+    counts = read_counts(frame, encoder.roles.counts)[arrays.kept]
     groupings = {
         name: Groups(codes, arrays.level_names[name])
         for name, codes in arrays.levels.items()
         if len(arrays.level_names[name]) > 1
     }
-    sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights)
+    sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights, counts)
     return tuple(conclude(fitted, part, level, by=name or None) for name, part in sums.items())

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from proxycal import ProxyCalibrator, simulate
 from proxycal.effect.totals import (
     KEPT,
     MOST_GROUPS,
@@ -169,3 +170,19 @@ def test_too_many_groups_are_refused():
     refuse_groups(MOST_GROUPS)
     with pytest.raises(TableError, match="column 'county' has 4,001 levels or more"):
         refuse_groups(MOST_GROUPS + 1, "county")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_add_up_like_repeated_rows(weighted):
+    sim = simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=1.0, random_state=0)
+    rng = np.random.default_rng(0)
+    table = sim.table.assign(
+        times=rng.integers(1, 5, 300), w=rng.uniform(1.0, 3.0, 300), region=rng.choice(["a", "b"], 300)
+    )
+    roles = replace(sim.roles, weights="w" if weighted else None)
+    model = ProxyCalibrator(replace(roles, counts="times"), direction="over", method="moments").fit(table)
+    found = model.totals(table, by="region")
+    repeated = table.loc[table.index.repeat(table["times"])].assign(times=1)
+    # To adding in another order: the sums of thousands of rows differ in their last digits.
+    pd.testing.assert_frame_equal(found, model.totals(repeated, by="region"), rtol=1e-9)
+    assert found["rows"].iloc[-1] == table["times"].sum()

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -159,11 +160,11 @@ def test_what_may_hide_a_bias_is_looked_for_in_all_rows(monkeypatch, ordinary, s
     assert evidence.direct_p == pytest.approx(whole.direct_p, rel=1e-6)
 
 
-def test_whole_weights_are_repeated_rows(world):
+def test_counts_are_repeated_rows(world):
     table = world.table().iloc[:800]
     times = np.random.default_rng(1).integers(1, 4, size=800)
-    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
-    weighted = ProxyCalibrator(roles, direction="over").fit(table.assign(w=times))
+    roles = replace(world.roles, counts="times")
+    weighted = ProxyCalibrator(roles, direction="over").fit(table.assign(times=times))
     repeated = ProxyCalibrator(world.roles, direction="over").fit(
         table.iloc[np.repeat(np.arange(800), times)]
     )
@@ -171,12 +172,12 @@ def test_whole_weights_are_repeated_rows(world):
     assert repeated.result_.n == times.sum()
 
 
-def test_the_unit_of_other_weights_changes_nothing(world):
+def test_the_unit_of_weights_changes_nothing_even_where_they_are_whole(world):
     table = world.table().iloc[:800]
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=800)
-    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, weights="w")
+    weights = np.random.default_rng(1).integers(500, 1500, size=800)
+    roles = replace(world.roles, weights="w")
     one = ProxyCalibrator(roles, direction="over").fit(table.assign(w=weights))
-    other = ProxyCalibrator(roles, direction="over").fit(table.assign(w=1000.0 * weights))
+    other = ProxyCalibrator(roles, direction="over").fit(table.assign(w=weights / 1000.0))
     same(one, other)
 
 

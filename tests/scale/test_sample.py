@@ -68,10 +68,11 @@ def test_rows_that_are_alike_count_and_do_not_crowd_the_sample(table):
 
 
 def test_gaps_and_weights_are_counted_over_all_rows(table):
-    roles = Roles("y", ["p"], ["e", "group"], weights="w")
-    holed = table.assign(w=0.5).astype({"y": float})
+    roles = Roles("y", ["p"], ["e", "group"], weights="w", counts="times")
+    holed = table.assign(w=0.5, times=3).astype({"y": float})
     holed.loc[[3, 5], "p"] = np.nan
     holed.loc[5, "group"] = None
     found = reduce(add, (summarise(holed.iloc[part], roles) for part in cut(holed, [4, 90])))
     assert found.gaps == {"y": 0, "p": 2, "e": 0, "group": 1}
-    assert (found.rows, found.complete, found.weight, found.whole) == (600, 598, 299.0, False)
+    assert (found.rows, found.complete, found.stand_for) == (600, 598, 1794.0)
+    assert found.weight == 897.0

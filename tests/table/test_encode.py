@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from proxycal.errors import StoreError, TableError
-from proxycal.table.encode import Arrays, Encoder, as_counts
+from proxycal.table.encode import Arrays, Encoder, row_weights
 from proxycal.table.roles import Roles
 
 FULL = Roles(
@@ -60,7 +60,7 @@ def test_the_arrays_are_what_numpy_says(table: pd.DataFrame) -> None:
 
 def test_weights_cluster_and_truth_come_along(table: pd.DataFrame) -> None:
     arrays = Encoder.fit(table, FULL).transform(table)
-    np.testing.assert_array_equal(arrays.weights, as_counts(table["weight"].to_numpy(dtype=float)))
+    np.testing.assert_allclose(arrays.weights, table["weight"] / table["weight"].mean())
     np.testing.assert_array_equal(np.array(list("abcd"))[arrays.cluster], table["county"])
     np.testing.assert_array_equal(arrays.truth, table["audited"])
     for name, i in (("built", 0), ("veg", 1)):
@@ -165,7 +165,7 @@ def test_drop_keeps_the_complete_rows_and_learns_from_them_alone(table: pd.DataF
     complete = Encoder.fit(clean, FULL, "raise").transform(clean)
     assert arrays.P.tobytes() == complete.P.tobytes()
     assert arrays.E.tobytes() == complete.E.tobytes()
-    np.testing.assert_array_equal(arrays.weights, as_counts(clean["weight"].to_numpy(dtype=float)))
+    np.testing.assert_allclose(arrays.weights, clean["weight"] / clean["weight"].mean())
     np.testing.assert_array_equal(arrays.truth, clean["audited"])
     assert arrays.level_names["hazard"] == ("fire", "flood", "storm")
     assert arrays.y is not None
@@ -311,3 +311,29 @@ def test_the_unit_of_survey_weights_is_no_evidence(table: pd.DataFrame) -> None:
     )
     np.testing.assert_allclose(small.weights, large.weights, rtol=1e-12)
     assert small.weights.mean() == pytest.approx(1.0)
+
+
+def test_sampling_weights_have_no_unit_and_counts_have_one(table: pd.DataFrame) -> None:
+    rng = np.random.default_rng(0)
+    table = table.assign(w=rng.integers(500, 1500, 60), times=rng.integers(1, 4, 60))
+    bare = Roles("loss", ["built", "veg"], ["income", "hazard"])
+    weighted = Encoder.fit_transform(table, replace(bare, weights="w"))[1]
+    # Whole numbers or not, sampling weights never say that there are more rows.
+    assert weighted.weights.sum() == pytest.approx(60.0)
+    counted = Encoder.fit_transform(table, replace(bare, counts="times"))[1]
+    np.testing.assert_array_equal(counted.weights, table["times"])
+    both = Encoder.fit_transform(table, replace(bare, weights="w", counts="times"))[1]
+    repeated = table.loc[table.index.repeat(table["times"])]
+    rows = Encoder.fit_transform(repeated, replace(bare, weights="w"))[1]
+    assert both.weights.sum() == pytest.approx(len(repeated))
+    # One by one and at once the same numbers are added in another order.
+    np.testing.assert_allclose(both.P, rows.P[~repeated.index.duplicated()], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.repeat(both.weights / table["times"], table["times"]), rows.weights, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-6, 0.37, 1000.0])
+def test_row_weights_are_free_of_the_unit(unit: float) -> None:
+    counts, weights = np.array([1.0, 2.0, 5.0]), np.array([0.3, 4.0, 1.0])
+    np.testing.assert_allclose(row_weights(counts, unit * weights), row_weights(counts, weights), rtol=1e-12)

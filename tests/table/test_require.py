@@ -145,3 +145,14 @@ def test_constant_among_the_rows_that_are_left(table: pd.DataFrame, roles: Roles
 
 def test_a_missing_id_column_is_named(table: pd.DataFrame) -> None:
     assert "'row'" in message(table.drop(columns="row"), FULL)
+
+
+@pytest.mark.parametrize("bad", [0.0, 1.5, -2.0, np.nan])
+def test_a_count_is_a_whole_number_of_at_least_one(bad):
+    x = np.arange(40.0)
+    table = pd.DataFrame({"y": x, "p": x**2, "e": x % 3, "times": np.where(x == 4, bad, 2.0)})
+    wanted = (
+        r"'times' \(counts\) holds 1 value .* index 4: a count is a whole number of at least 1.*role weights"
+    )
+    with pytest.raises(TableError, match=wanted):
+        require(table, Roles("y", ["p"], ["e"], counts="times"))

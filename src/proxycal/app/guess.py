@@ -38,7 +38,9 @@ _PROXY = {
 _PROXY |= {"baseline", "before", "earlier", "lag", "lagged", "past", "previous", "prior", "registered"}
 _TRUE = {"true", "truth", "validated", "verified", "audited"}
 _ID = {"id", "ids", "uid", "uuid", "key", "caseid", "recordid", "rowid", "seqn"}
-_WEIGHT = {"weight", "weights", "wt", "wgt", "pweight", "fweight"}
+_WEIGHT = {"weight", "weights", "wt", "wgt", "pweight"}
+# A weight of these names says how many equal rows there were.
+_COUNT = {"fweight", "freq", "frequency", "multiplicity"}
 _ABOUT_WEIGHTS = _WEIGHT | {"survey", "sampling", "sample", "design", "final", "person", "row", "w"}
 _CLUSTER = {
     "cluster",
@@ -142,6 +144,9 @@ def _by_itself(column: _Column) -> Guess:
         return Guess(name, UNUSED, "a date: convert it to a number or a season to use it")
     if unique and (column.called(_ID) or not column.number):
         return Guess(name, "id", "differs in every row")
+    whole = not column.number or bool((column.values % 1 == 0).all())
+    if column.number and column.called(_COUNT) and whole and column.values.min() >= 1:
+        return Guess(name, "counts", "its name says so, and all are whole numbers of at least 1")
     if (
         column.number
         and column.called(_WEIGHT)
@@ -151,7 +156,6 @@ def _by_itself(column: _Column) -> Guess:
         return Guess(name, "weights", "its name says so, and all are above 0")
     if column.continuous and column.called(_TRUE):
         return Guess(name, "truth", f"its name says '{column.called(_TRUE)}'")
-    whole = not column.number or bool((column.values % 1 == 0).all())
     if column.called(_CLUSTER) and whole and _FEW_CLUSTERS <= column.levels < rows:
         return Guess(name, "cluster", f"rows share a {column.called(_CLUSTER)}")
     if not column.number and column.levels > _LEVELS:

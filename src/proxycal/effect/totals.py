@@ -240,61 +240,75 @@ class Groups:
         return cls(np.zeros(n, dtype=np.intp), (None,))
 
 
-def sum_rows(fitted: MethodFit, arrays: Arrays, groups: Groups, weights: np.ndarray) -> TotalSums:
-    """The sums of n rows with weights (n,)."""
-    return sum_rows_by(fitted, arrays, {"": groups}, weights)[""]
+def sum_rows(
+    fitted: MethodFit, arrays: Arrays, groups: Groups, weights: np.ndarray, counts: np.ndarray | None = None
+) -> TotalSums:
+    """The sums of n rows with weights (n,), each standing for counts (n,) equal ones, or for itself."""
+    return sum_rows_by(fitted, arrays, {"": groups}, weights, counts)[""]
 
 
 def sum_rows_by(
-    fitted: MethodFit, arrays: Arrays, groupings: Mapping[str, Groups], weights: np.ndarray
+    fitted: MethodFit,
+    arrays: Arrays,
+    groupings: Mapping[str, Groups],
+    weights: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> dict[str, TotalSums]:
     """The sums of n rows in several ways of grouping them, each row answered once."""
     assert arrays.y is not None
+    counts = np.ones(arrays.n) if counts is None else counts
     made: dict[str, TotalSums] = {}
     for rows in np.split(np.arange(arrays.n), range(BLOCK, arrays.n, BLOCK)):
         truth = row_truth(fitted, arrays.take(rows))
         for name, groups in groupings.items():
-            part = _sums_of(truth, arrays.y[rows], Groups(groups.codes[rows], groups.labels), weights[rows])
+            inside = Groups(groups.codes[rows], groups.labels)
+            part = _sums_of(truth, arrays.y[rows], inside, weights[rows], counts[rows])
             made[name] = made[name] + part if name in made else part
     return made
 
 
-def _sums_of(truth: RowTruth, y: np.ndarray, groups: Groups, w: np.ndarray) -> TotalSums:
+def _sums_of(truth: RowTruth, y: np.ndarray, groups: Groups, w: np.ndarray, times: np.ndarray) -> TotalSums:
     codes, count = groups.codes, len(groups.labels)
+    # The doubts of equal rows are their own: their variances add up, not their standard deviations.
+    every = times * w
 
     def by_group(values: np.ndarray) -> np.ndarray:
         return np.bincount(codes, weights=values, minlength=count)
 
     def by_columns(values: np.ndarray | None) -> np.ndarray:
-        columns = [] if values is None else [by_group(w * column) for column in values.T]
+        columns = [] if values is None else [by_group(every * column) for column in values.T]
         return np.column_stack(columns) if columns else np.zeros((count, 0))
 
     return TotalSums(
         labels=groups.labels,
-        rows=np.bincount(codes, minlength=count),
-        weight=by_group(w),
-        reported=by_group(w * y),
-        calibrated=by_group(w * truth.mean),
-        variance=by_group(w**2 * truth.variance),
+        rows=by_group(times).astype(np.int64),
+        weight=by_group(every),
+        reported=by_group(every * y),
+        calibrated=by_group(every * truth.mean),
+        variance=by_group(every * w * truth.variance),
         slope=by_columns(truth.slope),
         extra=by_columns(truth.extra),
-        **_doubts(truth, codes, count, w),
+        **_doubts(truth, codes, count, w, times),
     )
 
 
-def _doubts(truth: RowTruth, codes: np.ndarray, count: int, w: np.ndarray) -> dict[str, np.ndarray]:
+def _doubts(
+    truth: RowTruth, codes: np.ndarray, count: int, w: np.ndarray, times: np.ndarray
+) -> dict[str, Any]:
     """Jump and chance of the KEPT rows of most doubt in each group, (count, KEPT) each."""
     jump, chance = np.zeros((count, KEPT)), np.zeros((count, KEPT))
     if truth.jump is None or truth.chance is None:
         return {"jump": jump, "chance": chance}
-    doubt = np.abs(w * truth.jump) * np.sqrt(truth.chance * (1.0 - truth.chance))
+    copies = np.repeat(np.arange(len(w)), np.minimum(times, KEPT).astype(int))
+    codes, jumps, chances = codes[copies], (w * truth.jump)[copies], truth.chance[copies]
+    doubt = np.abs(jumps) * np.sqrt(chances * (1.0 - chances))
     order = np.lexsort((-doubt, codes))
     # The place of each row among those of its group, the most doubtful first.
     starts = np.searchsorted(codes[order], np.arange(count))
     place = np.arange(len(order)) - starts[codes[order]]
     kept = (place < KEPT) & (doubt[order] > 0.0)
     at = codes[order][kept], place[kept]
-    jump[at], chance[at] = (w * truth.jump)[order][kept], truth.chance[order][kept]
+    jump[at], chance[at] = jumps[order][kept], chances[order][kept]
     return {"jump": jump, "chance": chance}
 
 
@@ -337,7 +351,7 @@ def _in_order(sums: TotalSums) -> TotalSums:
     order = _sorted(sums.labels)
     labels = tuple(sums.labels[at] for at in order)
     last = OVERALL if OVERALL not in labels else f"{OVERALL} (all rows)"
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.concatenate([getattr(sums, name)[order], getattr(overall, name)])
         for name in (*_SUMMED, *_KEPT)
     }

@@ -244,9 +244,9 @@ def positive_logs(arrays: Arrays) -> Arrays:
         truth = np.log(np.where(truth > 0.0, truth, np.nan))
     if cluster is not None:
         cluster = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
-    if len(weights) and not (weights == np.round(weights)).all():
-        # Weights that are not counts say how rows compare, not how many there are.
-        weights = weights / weights.mean()
+    if len(weights):
+        # Sampling weights say how these rows compare, not how many there are.
+        weights = weights * (kept.stand_for / weights.sum())
     return replace(kept, y=np.log(y[rows]), truth=truth, cluster=cluster, weights=weights)
 
 

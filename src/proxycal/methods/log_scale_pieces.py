@@ -25,19 +25,19 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Rows of a table: positive ones and their weight, zeros, and whether all weights are whole."""
+    """Rows of a table: positive ones, how many they stand for and their weight, and zeros."""
 
     n: int
+    stand_for: float
     weight: float
     zeros: int
-    whole: bool
 
     def __add__(self, other: _Counts) -> _Counts:
         return _Counts(
             self.n + other.n,
+            self.stand_for + other.stand_for,
             self.weight + other.weight,
             self.zeros + other.zeros,
-            self.whole and other.whole,
         )
 
 
@@ -45,7 +45,7 @@ class _Counts:
 class LogPieces:
     """`EncodedPieces` of the positive rows: the same members, for the same methods.
 
-    unit : what the weight of a row is divided by, one where weights are counts.
+    unit : the mean of the sampling weights of these rows, by which weights are divided.
     """
 
     table: EncodedPieces
@@ -68,7 +68,7 @@ def fit_logs_in_pieces(
 ) -> LogFit:
     """Fit the positive rows of a table in pieces on the log scale."""
     counts = table.add_up(_counts)
-    unit = 1.0 if counts.whole else counts.weight / max(counts.n, 1)
+    unit = counts.weight / counts.stand_for if counts.n else 1.0
     logs = positive_logs(table.sample)
     weights = table.sample.weights[outcome_of(table.sample) > 0.0] / unit
     logs = replace(logs, weights=weights)
@@ -80,9 +80,8 @@ def fit_logs_in_pieces(
 
 def _counts(arrays: Arrays) -> _Counts:
     positive = outcome_of(arrays) > 0.0
-    weights = arrays.weights[positive]
-    whole = bool((weights == np.round(weights)).all())
-    return _Counts(int(positive.sum()), float(weights.sum()), int((~positive).sum()), whole)
+    rows = arrays.take(np.flatnonzero(positive))
+    return _Counts(rows.n, rows.stand_for, float(rows.weights.sum()), int((~positive).sum()))
 
 
 def _on_logs(unit: float, function: Callable[[Arrays], R], arrays: Arrays) -> Any:

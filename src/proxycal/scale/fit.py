@@ -56,7 +56,7 @@ class EncodedPieces:
     """A table in pieces, as a method sees it: arrays, a piece at a time, and a sample of all of it.
 
     sample : rows that stand for all, weighted accordingly. n, weight : of all rows that are used.
-    unit : what a weight of one is, in the table's own weights.
+    unit : the mean of the table's sampling weights, which is a weight of one.
     """
 
     pieces: Pieces
@@ -163,10 +163,13 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
         rows_kept=seen.complete if settings.missing == "drop" else seen.rows,
         gaps=tuple((name, count) for name, count in seen.gaps.items() if count),
     )
-    unit = 1.0 if seen.whole else seen.weight / seen.complete
+    unit = seen.weight / seen.stand_for
     arrays = encoder.transform(seen.sample)
-    weights = given_weights(seen.sample, roles, arrays.kept) / unit
-    arrays = replace(arrays, weights=weights * seen.count[arrays.kept])
+    alike = seen.count[arrays.kept].astype(float)
+    weights = given_weights(seen.sample, roles, arrays.kept) / unit * alike
+    arrays = replace(
+        arrays, weights=weights, counts=alike if arrays.counts is None else arrays.counts * alike
+    )
     table = EncodedPieces(pieces, encoder, unit, arrays, encoder.rows_kept, seen.weight / unit)
     method = METHODS[settings.method].choose(seen.validated)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))

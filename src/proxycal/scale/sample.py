@@ -34,7 +34,7 @@ class Summary:
     """What a pass over some rows of a table found.
 
     rows, complete : how many, and how many of them without a gap in what is measured. gaps : of each such
-    column. weight, whole : sum of the weights of the complete rows, and whether all are whole numbers.
+    column. stand_for, weight : how many rows the complete ones stand for, and the sum of their weights.
     validated : complete rows that have a truth. sample : the sampled rows, by their numbers; number, count
     : (n,) of each, and how many rows are alike.
     """
@@ -42,8 +42,8 @@ class Summary:
     rows: int
     complete: int
     gaps: dict[str, int]
+    stand_for: float
     weight: float
-    whole: bool
     validated: int
     sample: pd.DataFrame
     number: np.ndarray
@@ -57,8 +57,8 @@ class Summary:
             self.rows + other.rows,
             self.complete + other.complete,
             {name: self.gaps[name] + other.gaps[name] for name in self.gaps},
+            self.stand_for + other.stand_for,
             self.weight + other.weight,
-            self.whole and other.whole,
             self.validated + other.validated,
             *_smallest(both, number, count, _categories(both)),
         )
@@ -78,16 +78,15 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
         refuse_infinite(read_table(frame, measured))
     missing = frame[measured].isna()
     complete = ~missing.any(axis=1).to_numpy()
-    weights = np.ones(len(frame)) if roles.weights is None else frame[roles.weights].to_numpy(float)
-    known = [*measured, *(name for name in (roles.weights, roles.truth) if name is not None)]
+    known = [*measured, *(name for name in (roles.weights, roles.counts, roles.truth) if name is not None)]
     number, one_each = _numbers(frame[known]), np.ones(len(frame), dtype=int)
     sample, number, count = _smallest(frame, number, one_each, _categories(frame[known]))
     return Summary(
         rows=len(frame),
         complete=int(complete.sum()),
         gaps={str(name): int(found) for name, found in missing.sum().items()},
-        weight=float(weights[complete].sum()),
-        whole=bool((weights[complete] == np.round(weights[complete])).all()),
+        stand_for=float(_floats(frame, roles.counts)[complete].sum()),
+        weight=float(given_weights(frame, roles, complete).sum()),
         validated=0 if roles.truth is None else int((frame[roles.truth].notna().to_numpy() & complete).sum()),
         sample=sample,
         number=number,
@@ -103,10 +102,12 @@ def has_rows(frame: pd.DataFrame, encoder: Encoder) -> bool:
 
 
 def given_weights(frame: pd.DataFrame, roles: Roles, kept: np.ndarray) -> np.ndarray:
-    """The weights of the kept rows as given, which `transform` has checked; ones where the table has none."""
-    if roles.weights is None:
-        return np.ones(int(kept.sum()))
-    return frame[roles.weights].to_numpy(dtype=float)[kept]
+    """Weights times counts of the kept rows as given, which `transform` checks; ones where there are none."""
+    return (_floats(frame, roles.counts) * _floats(frame, roles.weights))[kept]
+
+
+def _floats(frame: pd.DataFrame, name: str | None) -> np.ndarray:
+    return np.ones(len(frame)) if name is None else frame[name].to_numpy(dtype=float, na_value=np.nan)
 
 
 def _numbers(frame: pd.DataFrame) -> np.ndarray:

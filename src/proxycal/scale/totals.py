@@ -21,7 +21,7 @@ from proxycal.scale.piece import needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import look_at
 from proxycal.table.frames import column_names, from_columns, to_pandas
-from proxycal.table.groups import read_groups, read_weights
+from proxycal.table.groups import read_counts, read_groups, read_weights
 from proxycal.table.wording import counted, listed, shown
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def add_up(
 
 def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame) -> TotalSums | None:
     """The sums of the rows of a piece."""
-    w = read_weights(frame, weights)
+    w, counts = read_weights(frame, weights), read_counts(frame, fit.roles.counts)
     codes, labels = read_groups(frame, by)
     if by is not None:
         refuse_groups(len(labels), by)
@@ -102,7 +102,7 @@ def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame
         return _nothing(fit, labels, len(frame))
     arrays = fit.encoder.transform(frame, design=False)
     groups = Groups(codes[arrays.kept], tuple(labels))
-    sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept])
+    sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept], counts[arrays.kept])
     gone = int((~arrays.kept).sum())
     return replace(sums, unanswered=gone)
 
@@ -113,15 +113,16 @@ def weights_column(fit: Fit, weights: str | None) -> str | None:
 
 
 def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str) -> list[str]:
-    """The columns to read: those of calibration, the groups and the weights."""
+    """The columns to read: those of calibration, the groups, the weights and the counts."""
     have = list(have)
-    for name, what in ((by, "groups"), (weights_column(fit, weights), "weights")):
+    design = ((weights_column(fit, weights), "weights"), (fit.roles.counts, "counts"))
+    for name, what in ((by, "groups"), *design):
         if name is not None and name not in have:
             raise TableError(
                 f"{where} has no column {shown(name)} for the {what} of the totals: it has "
                 f"{counted(len(have), 'column')}, {listed(have, limit=8)}"
             )
-    asked = [*needed_columns(fit, have), by, weights_column(fit, weights)]
+    asked = [*needed_columns(fit, have), by, *(name for name, _ in design)]
     return list(dict.fromkeys(name for name in asked if name is not None))
 
 

@@ -97,6 +97,12 @@ _QUESTIONS = (
         questions.weights,
     ),
     _Question(
+        "counts",
+        "Are the counts usable?",
+        "All counts are whole numbers of at least 1.",
+        questions.counts,
+    ),
+    _Question(
         "cluster",
         "Are there enough clusters?",
         "There are enough clusters for intervals.",
@@ -148,7 +154,7 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
     asked = [
         q
         for q in _QUESTIONS
-        if q.topic not in ("weights", "cluster", "truth", "id") or getattr(roles, q.topic)
+        if q.topic not in ("weights", "counts", "cluster", "truth", "id") or getattr(roles, q.topic)
     ]
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]

@@ -14,6 +14,7 @@ from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
     ReadTable,
+    counts_of,
     inclusion_of,
     outcome_of,
     read_table,
@@ -41,7 +42,7 @@ class Arrays:
     y            (n,) the outcome in its own units; None when it was not asked for
     P            (n, p) proxies: numbers standardised on the training rows, levels as 0/1 without the first
     E            (n, q) environment, encoded in the same way
-    weights      (n,) how many rows each stands for: whole weights as given, others scaled to mean one
+    weights      (n,) how many rows each stands for: counts, times sampling weights scaled to mean one
     cluster      (n,) integer codes, or None
     truth        (n,) the validated value, NaN where there is none; None without such a column
     kept         (N,) bool, the rows of the question that are here
@@ -52,6 +53,7 @@ class Arrays:
     level_names  {column: its levels}
     inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a
     column
+    counts       (n,) how many equal rows each stands for; None without such a column
     """
 
     y: NDArray[np.float64] | None
@@ -70,11 +72,17 @@ class Arrays:
     proxy_source: tuple[str, ...]
     proxy_categorical: tuple[bool, ...]
     inclusion: NDArray[np.float64] | None = None
+    counts: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
         """Number of rows."""
         return len(self.P)
+
+    @property
+    def stand_for(self) -> float:
+        """Number of rows that these stand for."""
+        return float(self.n) if self.counts is None else float(self.counts.sum())
 
     @property
     def validated(self) -> int:
@@ -92,6 +100,7 @@ class Arrays:
             cluster=None if self.cluster is None else self.cluster[rows],
             truth=None if self.truth is None else self.truth[rows],
             inclusion=None if self.inclusion is None else self.inclusion[rows],
+            counts=None if self.counts is None else self.counts[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -148,7 +157,7 @@ class Encoder:
         require_read(table, roles, kept)
         if scale == "log":
             refuse_negative(table, roles)
-        weights = weights_of(table, roles)[kept]
+        weights = row_weights(counts_of(table, roles)[kept], weights_of(table, roles)[kept])
         codes = {
             name: fit_code(table.columns[name].take(kept), weights, missing == "impute", name in log_proxies)
             for name in (*roles.proxies, *roles.environment)
@@ -183,7 +192,7 @@ class Encoder:
         """Translate rows, new or old, with what was learned at `fit`.
 
         `outcome=False` does without the outcome column. Truth and its inclusion probability are read where
-        the table has them, and weights and cluster too, but not with `design=False`; the id is never read.
+        the table has them; weights, counts and cluster too, but not with `design=False`; the id never.
         """
         table = self._read(frame, outcome, design)
         kept = rows_kept(table, self.roles, self.missing, outcome)
@@ -192,13 +201,14 @@ class Encoder:
         y = outcome_of(table, self.roles)[kept] if outcome else None
         truth = truth_of(table, self.roles)
         inclusion = inclusion_of(table, self.roles)
+        counts = counts_of(table, self.roles)[kept]
         names = self._encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
             y=y,
             P=_encode(self.proxies, table, kept),
             E=_encode(self.environment, table, kept),
-            weights=as_counts(weights_of(table, self.roles)[kept]),
+            weights=row_weights(counts, weights_of(table, self.roles)[kept]),
             cluster=None if table.cluster is None else table.cluster[kept],
             truth=None if truth is None else truth[kept],
             kept=kept,
@@ -211,6 +221,7 @@ class Encoder:
             proxy_source=_sources(self.proxies),
             proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
             inclusion=None if inclusion is None else inclusion[kept],
+            counts=counts if self.roles.counts in table.columns else None,
         )
 
     @property
@@ -283,7 +294,7 @@ class Encoder:
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
         optional: list[str | None] = [*self.dropped, self.roles.truth, self.roles.inclusion]
         if design:
-            optional += [self.roles.weights, self.roles.cluster]
+            optional += [self.roles.weights, self.roles.counts, self.roles.cluster]
         wanted += [name for name in optional if name is not None and name in have]
         return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
 
@@ -324,18 +335,22 @@ class Encoder:
         )
 
 
-def as_counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many rows each row stands for.
+def row_weights(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many rows each row stands for, (n,): its count, times its sampling weight in units of their mean.
 
-    Whole weights are repeated rows. Any others (survey weights) say how the rows compare, not how many there
-    are: they are scaled to mean one, so that their unit cannot make evidence.
+    Sampling weights say how rows compare, not how many there are, so their unit cannot make evidence.
 
-    >>> as_counts(np.array([1.0, 3.0])).tolist(), as_counts(np.array([0.5, 1.0])).tolist()
-    ([1.0, 3.0], [0.6666666666666666, 1.3333333333333333])
+    >>> row_weights(np.array([1.0, 3.0]), np.ones(2)).tolist()
+    [1.0, 3.0]
+    >>> row_weights(np.ones(2), np.array([500.0, 1500.0])).tolist()
+    [0.5, 1.5]
     """
-    if (weights == np.round(weights)).all():
-        return weights
-    return np.asarray(weights / weights.mean())
+    return counts * weights / mean_weight(counts, weights)
+
+
+def mean_weight(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The mean of sampling weights (n,) over the rows that were counted; exactly 1 where all are."""
+    return float(counts @ weights / counts.sum()) if len(counts) else 1.0
 
 
 def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The columns that totals read beside those of the fit: groups of rows, and weights."""
+"""The columns that totals read beside those of the fit: groups of rows, weights and counts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pandas.api import types
 
 from proxycal.errors import TableError
 from proxycal.table.columns import read_column
+from proxycal.table.require import checked_counts
 from proxycal.table.wording import counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
@@ -44,13 +45,7 @@ def read_weights(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
     """The weights of every row, (N,), as given; ones without a column."""
     if name is None:
         return np.ones(len(frame))
-    column = read_column(frame[name], name)
-    if column.numbers is None:
-        raise TableError(
-            f"column {shown(name)} (weights) must be numeric but holds {column.kind} "
-            f"({listed(column.levels)}): choose a numeric column or convert it"
-        )
-    values = column.numbers
+    values = _numbers(frame, name, "weights")
     for bad, what in ((~np.isfinite(values), "missing or infinite value"), (values < 0, "negative value")):
         if bad.any():
             raise TableError(
@@ -58,3 +53,20 @@ def read_weights(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
                 f"{rows_of(bad, frame.index)}: a weight must be 0 or more; correct or remove those rows"
             )
     return values
+
+
+def read_counts(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
+    """How many equal rows each row stands for, (N,); ones without a column."""
+    if name is None:
+        return np.ones(len(frame))
+    return checked_counts(_numbers(frame, name, "counts"), name, frame.index)
+
+
+def _numbers(frame: pd.DataFrame, name: str, role: str) -> NDArray[np.float64]:
+    column = read_column(frame[name], name)
+    if column.numbers is None:
+        raise TableError(
+            f"column {shown(name)} ({role}) must be numeric but holds {column.kind} "
+            f"({listed(column.levels)}): choose a numeric column or convert it"
+        )
+    return column.numbers

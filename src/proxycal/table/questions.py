@@ -17,6 +17,7 @@ from proxycal.table.require import (
     MIN_ROWS,
     ROWS_PER_COLUMN,
     encoded_width,
+    no_counts,
     other_units,
 )
 from proxycal.table.scale import varies
@@ -76,7 +77,7 @@ def missing(table: AuditTable) -> list[Trouble]:
 
 
 def _fill_or_drop(role: str) -> str:
-    if role == "weights":
+    if role in ("weights", "counts"):
         return "Correct or remove those rows."
     if role == "outcome":
         return _sentence(f"{choose('missing', 'drop')}: the outcome is never imputed")
@@ -115,7 +116,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role = table.role(name)
         alike = column.looks_numeric()
-        if role in ("outcome", "weights", "truth", "inclusion") and column.numbers is None:
+        if role in ("outcome", "weights", "counts", "truth", "inclusion") and column.numbers is None:
             reading = f"The {role} must be numeric, and {shown(name)} is not."
             remedy = "Choose a numeric column, or convert this one."
         elif len(alike) > 0 and len(alike) >= len(column.levels) / 2:
@@ -168,7 +169,7 @@ def constant(table: AuditTable) -> list[Trouble]:
         role = table.role(name)
         if (
             role in ("truth", "inclusion")
-            or (role == "weights" and column.numbers is not None)
+            or (role in ("weights", "counts") and column.numbers is not None)
             or column.missing.all()
         ):
             continue
@@ -310,6 +311,22 @@ def weights(table: AuditTable) -> list[Trouble]:
             "the result.",
             "Trim the largest weights.",
             times,
+        )
+    ]
+
+
+def counts(table: AuditTable) -> list[Trouble]:
+    """Counts that are no whole numbers of at least 1."""
+    name = table.roles.counts
+    column = None if name is None else table.columns.get(name)
+    if column is None or column.numbers is None or not (bad := no_counts(column.numbers)).any():
+        return []
+    return [
+        Trouble(
+            f"column {shown(name)}: {int(bad.sum())} not whole or below 1, {table.rows(bad)}",
+            f"{counted(int(bad.sum()), 'value')} in {shown(name)} cannot be a number of rows.",
+            "Correct or remove those rows; sampling weights have the role weights.",
+            float(bad.sum()),
         )
     ]
 

@@ -148,6 +148,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
             "multiply it by a power of ten"
         )
     weights_of(table, roles)
+    counts_of(table, roles)
     refuse_other_units(table, roles)
     inclusion_of(table, roles)
     for name in roles.proxies:
@@ -220,6 +221,34 @@ def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
             f"{rows_of(tiny, table.index)}: rescale the weights"
         )
     return values
+
+
+def counts_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
+    """(N,) how many rows each stands for, ones where the table does not say; whole numbers or an error."""
+    if roles.counts is None or roles.counts not in table.columns:
+        return np.ones(table.n)
+    return checked_counts(_numeric(table.columns[roles.counts], "counts"), roles.counts, table.index)
+
+
+def checked_counts(values: NDArray[np.float64], name: str, index: pd.Index) -> NDArray[np.float64]:
+    """The values of a column of counts (N,); TableError where one is no whole number of at least 1."""
+    if (bad := no_counts(values)).any():
+        raise TableError(
+            f"column {shown(name)} (counts) holds {counted(int(bad.sum()), 'value')} that cannot be a number "
+            f"of rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove "
+            "those rows, or give a column of sampling weights the role weights"
+        )
+    _refuse_huge(values, name, "counts", index)
+    return values
+
+
+def no_counts(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values (N,) are no whole numbers of at least 1.
+
+    >>> no_counts(np.array([1.0, 2.5, 0.0, np.nan])).tolist()
+    [False, True, True, True]
+    """
+    return ~(np.isfinite(values) & (values >= 1.0) & (values == np.round(values)))
 
 
 def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:

@@ -25,7 +25,8 @@ class Roles:
     outcome      the measurement y_obs that may carry a reporting bias
     proxies      measurements that see the content and never the bias
     environment  covariates that drive both the content and the bias
-    weights      optional: observation weights, finite and above 0 (a weight of 2 equals the row twice)
+    weights      optional: sampling weights above 0, in any unit: how the rows compare, not how many there are
+    counts       optional: how many equal rows each row stands for, whole numbers of at least 1
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
     truth        optional: the true value where it was validated, missing elsewhere
@@ -55,8 +56,13 @@ class Roles:
         "circumstances that may drive both the true value and the bias: income, region, hazard",
     )
     weights: str | None = _role(
-        "Column of observation weights.",
-        "how much each row counts",
+        "Column of sampling weights: how the rows compare, in any unit.",
+        "sampling weights: how much each row counts beside the others, in any unit",
+        default=None,
+    )
+    counts: str | None = _role(
+        "Column that says how many equal rows each row stands for: whole numbers.",
+        "how many equal rows this one stands for",
         default=None,
     )
     cluster: str | None = _role(

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 WIDE_ROWS = 4_000
 # The same for outcomes known as ranges, whose probabilities cost three times as much.
 RANGED_ROWS = 2_000
-# BIC by which a wider model must lead the plain one to take its place, odds of 20 to 1. A dozen laws are tried,
-# and by chance one of them leads by a little in every tenth table; what it says then widens the interval only.
+# BIC by which a wider model must lead the plain one to take its place, odds of 20 to 1. A dozen laws are
+# tried, and by chance one of them leads by a little in every tenth table; what it says then widens the
+# interval only.
 LEAVE_PLAIN = 6.0
 
 
