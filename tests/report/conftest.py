@@ -36,6 +36,7 @@ class ShownFit:
     """As much of a method's fit as a page reads."""
 
     details: Details
+    findings: tuple[Finding, ...] = ()
 
 
 def _example(n: int = 400) -> Fit:
@@ -61,6 +62,16 @@ def _example(n: int = 400) -> Fit:
         EnvironmentColumn("hazard", hazard, ("flood", "tornado", "wildfire")),
         EnvironmentColumn("income", rng.lognormal(10.5, 0.4, n)),
     )
+    said = (
+        Finding("Do the scores form two groups?", "BIC gain 212", "Yes, clearly.", "", ok=True),
+        Finding(
+            "Do the proxies see the content?",
+            "R2 0.04",
+            "Hardly.",
+            "Add a proxy of the outcome.",
+            ok=False,
+        ),
+    )
     return Fit(
         verdict="bias found",
         settings=Settings(
@@ -74,20 +85,11 @@ def _example(n: int = 400) -> Fit:
             match,
         ),
         share_biased=float(p_biased.mean()),
-        findings=(
-            Finding("Do the scores form two groups?", "BIC gain 212", "Yes, clearly.", "", ok=True),
-            Finding(
-                "Do the proxies see the content?",
-                "R2 0.04",
-                "Hardly.",
-                "Add a proxy of the outcome.",
-                ok=False,
-            ),
-        ),
+        findings=said,
         n=n,
         versions={"proxycal": "0.1.0", "numpy": "2.0"},
         encoder=None,
-        method_fit=ShownFit(Details(curve=_mixture(), gate=_gate())),
+        method_fit=ShownFit(Details(curve=_mixture(), gate=_gate()), said),
         rows=FittedRows(y_obs, np.ones(n), predicted, environment),
         labels=np.arange(n).astype(str),
         training=None,
@@ -166,7 +168,9 @@ def example() -> Callable[..., Fit]:
         fit = fit if of is None else replace(fit, n=of)
         details = {name: changes.pop(name) for name in ("curve", "gate") if name in changes}
         predicted = {name: changes.pop(name) for name in ("mu", "p_biased") if name in changes}
-        fit = replace(fit, method_fit=ShownFit(replace(fit.method_fit.details, **details)))
+        fit = replace(
+            fit, method_fit=replace(fit.method_fit, details=replace(fit.method_fit.details, **details))
+        )
         rows = replace(fit.rows, predicted=replace(fit.rows.predicted, **predicted))
         if "environment" in changes:
             names = tuple(column.name for column in changes["environment"])

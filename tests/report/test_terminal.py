@@ -30,14 +30,15 @@ def test_the_verdict_comes_first_and_the_sentence_after_it(verdict, example):
     assert "findings: 1 ok, 1 to look at" in text
 
 
-def test_the_estimate_that_is_used_is_marked():
-    rows = [Estimate("match", 5.0, 0.1, 4.8, 5.2), Estimate.missing("exact", "not run")]
-    text = told(lambda console: console.print(estimate_table(rows, "match", 0.9)))
-    assert "90% interval" in text
+def test_the_estimate_that_is_used_is_marked(example):
+    rows = (Estimate("match", 5.0, 0.1, 4.8, 5.2), Estimate.missing("exact", "not run"))
+    text = told(lambda console: console.print(estimate_table(example(estimate=rows[0], estimates=rows))))
+    assert "95% interval" in text
     assert "match *" in text
     assert "exact *" not in text
     assert "not run" in text
-    assert "note" not in told(lambda console: console.print(estimate_table(rows[:1], "match", 0.9)))
+    alone = example(estimate=rows[0], estimates=rows[:1])
+    assert "note" not in told(lambda console: console.print(estimate_table(alone)))
 
 
 def test_what_is_fine_is_counted_and_said_on_request():

@@ -116,6 +116,8 @@ def _autocorrelation(residual: Array, y: Array) -> float:
     steps = np.diff(y)
     if np.mean(steps >= 0.0) > 0.95 or np.mean(steps <= 0.0) > 0.95:
         return 0.0
+    # Copies of one row, one after the other, are that row with a weight.
+    residual = residual[np.r_[True, (steps != 0.0) | (np.diff(residual) != 0.0)]]
     left = residual - residual.mean()
     return float((left[1:] * left[:-1]).sum() / max(float((left**2).sum()), 1e-300))
 
