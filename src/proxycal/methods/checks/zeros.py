@@ -57,7 +57,7 @@ def zero_test(
         cov, p = inverse, float(chi2.sf(max(2.0 * gain, 0.0), E.shape[1]))
     else:
         scores = design * (weights * (is_zero - chance))[:, None]
-        cov = inverse @ meat(scores, cluster) @ inverse
+        cov = np.asarray(inverse @ meat(scores, cluster) @ inverse, dtype=np.float64)
         p = wald_p(full[own], cov[own, own], units=count_clusters(cluster), df=E.shape[1])
     se = np.sqrt(np.maximum(np.diag(cov)[own], 1e-300))
     strongest = int(np.argmax(np.abs(full[own]) / se))
