@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from test_log_scale import ROLES, losses
 
 import proxycal as pc
+from loss_tables import ROLES, losses
 from proxycal.scale.pieces import FramePieces
 
 

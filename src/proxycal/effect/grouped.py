@@ -47,7 +47,8 @@ class Totals:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return plain({"by": self.by, "statistic": self.statistic, "groups": self.records()})
+        values: dict[str, Any] = plain({"by": self.by, "statistic": self.statistic, "groups": self.records()})
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Totals:
