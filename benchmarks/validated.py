@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -230,11 +230,12 @@ def page(trials: pd.DataFrame) -> Page:
 def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """A row per world and share: means over the draws."""
     rows = []
-    for key, group in trials[trials["error"].isna()].groupby(["world", "share"], sort=False):
+    for (world, share), group in trials[trials["error"].isna()].groupby(["world", "share"], sort=False):
         means = [str(name) for name in group if str(name).startswith(("rmse_", "audit_"))]
         groups = group["groups"].sum()
         rows.append({
-            **dict(zip(("world", "share"), cast("tuple[Any, ...]", key), strict=True)),
+            "world": world,
+            "share": share,
             "draws": len(group),
             **{name: group[name].mean() for name in means},
             "held": group["held"].mean(),

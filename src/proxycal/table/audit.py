@@ -15,6 +15,7 @@ from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.outcome_question import outcome
+from proxycal.table.truths import truth
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ _QUESTIONS = (
         "truth",
         "Are the validated rows usable?",
         "Validated rows are enough to learn from, in the units of the outcome.",
-        questions.truth,
+        truth,
     ),
     _Question("id", "Does the id identify each row?", "Every row has an id of its own.", questions.id),
     _Question(

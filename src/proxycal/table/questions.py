@@ -18,7 +18,6 @@ from proxycal.table.require import (
     ROWS_PER_COLUMN,
     encoded_width,
     no_counts,
-    other_units,
 )
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
@@ -36,8 +35,6 @@ FEW_CLUSTERS = 30
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
 WEIGHT_RATIO = 1e4
-# From so many validated rows on method="auto" learns from them.
-VALIDATED_ROWS = 30
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -327,40 +324,6 @@ def counts(table: AuditTable) -> list[Trouble]:
             f"{counted(int(bad.sum()), 'value')} in {shown(name)} cannot be a number of rows.",
             "Correct or remove those rows; sampling weights have the role weights.",
             float(bad.sum()),
-        )
-    ]
-
-
-def truth(table: AuditTable) -> list[Trouble]:
-    """Validated rows: too few to learn from, or in other units than the outcome."""
-    names = (table.roles.outcome, table.roles.truth)
-    columns = [None if name is None else table.columns.get(name) for name in names]
-    y, known = (None if column is None else column.numbers for column in columns)
-    if y is None or known is None:
-        return []
-    times = other_units(y, known)
-    if times is not None:
-        return [
-            Trouble(
-                f"column {shown(names[1])}: about {times:,.4g} times {shown(names[0])}, "
-                f"{table.rows(np.isfinite(known))}",
-                f"The truth in {shown(names[1])} is about {times:,.4g} times the report in validated rows, "
-                "as if it were in other units.",
-                "Convert one of the two columns.",
-                times,
-            )
-        ]
-    n = int(np.isfinite(known).sum())
-    if n >= VALIDATED_ROWS:
-        return []
-    return [
-        Trouble(
-            f"column {shown(names[1])}: {counted(n, 'validated row')}",
-            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} "
-            "on the calibration is learned from them.",
-            "Validate more rows if you can.",
-            float(n),
-            ok=True,
         )
     ]
 

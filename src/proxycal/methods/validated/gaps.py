@@ -128,7 +128,8 @@ def _kinds(gap: Array, seed: int) -> tuple[Array, Array]:
     if sd == 0.0:
         return np.ones((len(gap), 1)), gap[:1]
     column = (gap / sd)[:, None]
-    most = min(MOST_KINDS, len(gap) // 10)
+    # Reports without noise have gaps of a few values, which make no more kinds than they are.
+    most = max(1, min(MOST_KINDS, len(gap) // 10, len(np.unique(np.round(column, 9)))))
     fitted = [
         GaussianMixture(k, reg_covar=NARROWEST**2, n_init=2, random_state=seed).fit(column)
         for k in range(1, most + 1)

@@ -1,0 +1,51 @@
+"""The question of the audit about validated rows: whether they are enough, in the units of the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.table.audited import Trouble
+from proxycal.table.require import other_units
+from proxycal.table.wording import counted, shown
+
+if TYPE_CHECKING:
+    from proxycal.table.audited import AuditTable
+
+# From so many validated rows on method="auto" learns from them.
+VALIDATED_ROWS = 30
+
+
+def truth(table: AuditTable) -> list[Trouble]:
+    """Validated rows: too few to learn from, or in other units than the outcome."""
+    names = (table.roles.outcome, table.roles.truth)
+    columns = [None if name is None else table.columns.get(name) for name in names]
+    y, known = (None if column is None else column.numbers for column in columns)
+    if y is None or known is None:
+        return []
+    times = other_units(y, known)
+    if times is not None:
+        return [
+            Trouble(
+                f"column {shown(names[1])}: about {times:,.4g} times {shown(names[0])}, "
+                f"{table.rows(np.isfinite(known))}",
+                f"The truth in {shown(names[1])} is about {times:,.4g} times the report in validated rows, "
+                "as if it were in other units.",
+                "Convert one of the two columns.",
+                times,
+            )
+        ]
+    n = int(np.isfinite(known).sum())
+    if n >= VALIDATED_ROWS:
+        return []
+    return [
+        Trouble(
+            f"column {shown(names[1])}: {counted(n, 'validated row')}",
+            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} "
+            "on the calibration is learned from them.",
+            "Validate more rows if you can.",
+            float(n),
+            ok=True,
+        )
+    ]
