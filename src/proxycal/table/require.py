@@ -235,8 +235,8 @@ def checked_counts(values: NDArray[np.float64], name: str, index: pd.Index) -> N
     if (bad := no_counts(values)).any():
         raise TableError(
             f"column {shown(name)} (counts) holds {counted(int(bad.sum()), 'value')} that cannot be a number "
-            f"of rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove those "
-            "rows, or give a column of sampling weights the role weights"
+            f"of rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove "
+            "those rows, or give a column of sampling weights the role weights"
         )
     _refuse_huge(values, name, "counts", index)
     return values
