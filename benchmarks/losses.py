@@ -185,7 +185,7 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """A row per setting: shares of verdicts, the ratio where found, and coverage."""
     rows = []
     for key, group in trials.groupby(["n", "kept", "zeros"], sort=False):
-        kept = float(key[1])
+        kept = float(str(key[1]))
         found = group[group["verdict"] == "bias found"]
         none = group["verdict"] == "no bias found"
         alone = group[group["alone_verdict"].notna()]

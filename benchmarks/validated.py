@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -160,7 +160,9 @@ def trial(
     answers = {"validated": own.y_cal, "regression": regression}
     answers |= {"exact": predict(exact, arrays).y_cal, "report": arrays.y}
     held = (own.y_cal_low <= truth) & (truth <= own.y_cal_high)
-    figures: dict[str, Any] = {f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()}
+    figures: dict[str, Any] = {
+        f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()
+    }
     figures |= {"share": share, "verdict": fit.verdict, "alpha": fit.estimate.alpha, "seconds": seconds}
     figures |= {"held": float(held[rest].mean()), **_means(fit, known, truth)}
     return figures | {f"audit_{m}": audit_ratio(fit, known, truth, m) for m in AUDITS}
@@ -232,7 +234,7 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
         means = [str(name) for name in group if str(name).startswith(("rmse_", "audit_"))]
         groups = group["groups"].sum()
         rows.append({
-            **dict(zip(("world", "share"), key, strict=True)),
+            **dict(zip(("world", "share"), cast("tuple[Any, ...]", key), strict=True)),
             "draws": len(group),
             **{name: group[name].mean() for name in means},
             "held": group["held"].mean(),

@@ -44,9 +44,9 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     encoder, arrays = Encoder.fit_transform(
         table,
         roles,
-        settings.missing,
+        settings.missing,  # type: ignore[arg-type]
         settings.scale,
-        settings.log_proxies,  # type: ignore[arg-type]
+        settings.log_proxies,
     )
     settings = replace(settings, method=METHODS[settings.method].choose(arrays.validated))
     fitted = METHODS[settings.method].fit(arrays, settings)

@@ -55,12 +55,10 @@ class ProxyCalibrator(Found, BaseEstimator):
     roles : Roles
         Which column is what.
     method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
-        The estimator: "auto" is "validated" where 30 rows or more have a truth, else "exact". "exact"
-        compares mixtures with and without a bias, "validated" learns from validated rows, "moments" is a
-        cross-check that assumes no shape, "gradual" is for a bias of every size that grades with the
-        environment,
-        "paper" trains the two networks of the published method (needs
-        pip install 'proxycal[paper]').
+        "auto" is "validated" where 30 rows or more have a truth, else "exact"; "exact" compares
+        mixtures with and without a bias, "validated" learns from validated rows, "moments" assumes no shape,
+        "gradual" is for a bias that grades with the environment, "paper" trains the two networks of the
+        published method (needs pip install 'proxycal[paper]').
     direction : {"over", "under"}
         Whether biased reports are too high or too low. Required: `fit` refuses a model without it.
     scale : {"linear", "log"}, default "linear"
@@ -245,17 +243,9 @@ class ProxyCalibrator(Found, BaseEstimator):
         return totals_frame(self._fitted(), df, by, weights, statistic)
 
     def plan_audit(self, df: Any, n: int = 50) -> pd.DataFrame:
-        """Which n rows of a pandas or polars frame to validate next, drawn with known probabilities.
+        """Which n rows to validate next, drawn with known probabilities, and an empty truth column.
 
-        A row per row to validate, under the index of `df`: row (line of a file with a header), id, report,
-        stratum, inclusion_probability, and an empty truth column; `attrs["reading"]` says what is gained.
-        Rows that have a truth are left out. Fit again with `Roles(..., truth=..., inclusion=...)`.
-
-        >>> import proxycal
-        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
-        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
-        >>> round(float((1.0 / model.plan_audit(sim.table, n=20)["inclusion_probability"]).sum()), 6)
-        400.0
+        `attrs["reading"]` says what is gained. Fit again with `Roles(..., truth=..., inclusion=...)`.
         """
         from proxycal.questions.audit_plan import plan_audit
         from proxycal.table.audit_sheet import sheet

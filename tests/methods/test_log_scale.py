@@ -130,7 +130,7 @@ def test_questions_are_put_to_the_logarithms(fitted):
 def test_any_method_is_taken_to_the_log_scale():
     table, _, _ = losses(n=200)
     with register(TOY):
-        model = pc.ProxyCalibrator(ROLES, "toy", direction="over", scale="log").fit(table)
+        model = pc.ProxyCalibrator(ROLES, direction="over", method="toy", scale="log").fit(table)
         answer = model.calibrate(table)
     above = table["loss"] > 0
     assert model.alpha_ == 2.0
@@ -192,12 +192,12 @@ def test_what_no_method_could_fit_is_refused():
     by = replace(ROLES, environment=["e1", "kind"])
     kinds = table.assign(kind=np.where(table["loss"] > 0, "a", "b"))
     with pytest.raises(TableError, match="every report of kind=b is zero"):
-        pc.ProxyCalibrator(by, "exact", direction="over", scale="log", effect="by:kind").fit(kinds)
+        pc.ProxyCalibrator(by, direction="over", method="exact", scale="log", effect="by:kind").fit(kinds)
 
 
 def test_a_bias_that_is_added_has_no_ratio():
     sim = pc.simulate(n=200, alpha=5.0, random_state=0)
-    model = pc.ProxyCalibrator(sim.roles, "moments", direction="over").fit(sim.table)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     with pytest.raises(SettingsError, match="fit with scale='log'"):
         _ = model.ratio_
 

@@ -24,7 +24,11 @@ def case():
     table = sim.table.assign(
         region=rng.choice(["east", "west"], 500), w=rng.random(500), year=rng.integers(2019, 2022, 500)
     )
-    return pc.ProxyCalibrator(sim.roles, "moments", direction="over").fit(table), table, sim.truth["y_true"]
+    return (
+        pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(table),
+        table,
+        sim.truth["y_true"],
+    )
 
 
 def test_reported_and_calibrated_are_sums(case):
@@ -63,7 +67,7 @@ def test_rows_with_gaps_are_counted_and_told(case):
     sim = pc.simulate(n=500, alpha=3.0, random_state=0)
     gaps = table.copy()
     gaps.loc[:9, sim.roles.proxies[0]] = np.nan
-    model = pc.ProxyCalibrator(sim.roles, "moments", direction="over", missing="drop").fit(gaps)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments", missing="drop").fit(gaps)
     with pytest.warns(ProxycalWarning, match="10 rows of 500 had missing values and are in no total"):
         assert model.totals(gaps)["rows"].tolist() == [490]
     with pytest.raises(TableError, match="all 10 rows"):
@@ -72,7 +76,7 @@ def test_rows_with_gaps_are_counted_and_told(case):
 
 def test_without_a_finding_nothing_is_changed_and_the_reason_is_told():
     sim = pc.simulate(n=300, alpha=0.0, random_state=1)
-    model = pc.ProxyCalibrator(sim.roles, "moments", direction="over").fit(sim.table)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     with pytest.warns(ProxycalWarning, match="left as reported"):
         totals = model.totals(sim.table).iloc[0]
     assert totals["calibrated"] == totals["reported"]
@@ -112,7 +116,9 @@ def test_coverage_of_totals():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ProxycalWarning)
             totals = (
-                pc.ProxyCalibrator(sim.roles, "moments", direction="over").fit(table).totals(table, by="half")
+                pc.ProxyCalibrator(sim.roles, direction="over", method="moments")
+                .fit(table)
+                .totals(table, by="half")
             )
         true = sim.truth["y_true"]
         wanted = [true[::2].sum(), true[1::2].sum(), true.sum()]

@@ -294,7 +294,7 @@ def _sums_of(truth: RowTruth, y: np.ndarray, groups: Groups, w: np.ndarray, time
 
 def _doubts(
     truth: RowTruth, codes: np.ndarray, count: int, w: np.ndarray, times: np.ndarray
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Jump and chance of the KEPT rows of most doubt in each group, (count, KEPT) each."""
     jump, chance = np.zeros((count, KEPT)), np.zeros((count, KEPT))
     if truth.jump is None or truth.chance is None:
@@ -351,7 +351,7 @@ def _in_order(sums: TotalSums) -> TotalSums:
     order = _sorted(sums.labels)
     labels = tuple(sums.labels[at] for at in order)
     last = OVERALL if OVERALL not in labels else f"{OVERALL} (all rows)"
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.concatenate([getattr(sums, name)[order], getattr(overall, name)])
         for name in (*_SUMMED, *_KEPT)
     }

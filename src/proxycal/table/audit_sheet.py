@@ -28,12 +28,29 @@ FIRST_ROW = 2
 class Plan(Protocol):
     """Rows to validate: positions, strata and probabilities (n,), and what is gained."""
 
-    rows: NDArray[np.intp]
-    stratum: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    ratio: float
-    reading: str
-    random: bool
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Positions among the rows that the plan chose from."""
+
+    @property
+    def stratum(self) -> NDArray[np.int64]:
+        """The stratum of each."""
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """The probability with which each was chosen."""
+
+    @property
+    def ratio(self) -> float:
+        """Error of the mean beside that of a random choice."""
+
+    @property
+    def reading(self) -> str:
+        """What is gained, in words."""
+
+    @property
+    def random(self) -> bool:
+        """Whether the choice is random."""
 
 
 def sheet(frame: Any, roles: Roles, kept: NDArray[np.bool_], plan: Plan) -> pd.DataFrame:

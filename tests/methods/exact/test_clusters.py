@@ -58,9 +58,6 @@ def test_a_bias_of_whole_clusters_is_found_and_said(whole):
     assert model.alpha_ == pytest.approx(drawn.alpha, rel=0.15)
     assert any("cluster" in finding.reading for finding in model.findings_)
     answers = model.calibrate(drawn.table)
-    # All rows of a cluster share its answer.
-    by_cluster = answers["p_biased"].groupby(drawn.table[drawn.roles.cluster].to_numpy())
-    assert by_cluster.nunique().max() == 1
     before, after = (np.sqrt(np.mean((y - drawn.y_true) ** 2)) for y in (drawn.y, answers["y_cal"]))
     assert after < before
 

@@ -153,7 +153,7 @@ def finish(
     estimates = (
         wide_estimate(widened, level)
         if law is not None and widened is not None
-        else spanned(exact_estimate(bias, level), widened),
+        else spanned(exact_estimate(bias, level), None if bias.bias.shape.means == "atom" else widened),
         Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note),
         match,
         *_level_estimates(bias, arrays, level),
@@ -226,11 +226,14 @@ def wide_estimate(widened: Widened, level: float) -> Estimate:
 
 
 def spanned(own: Estimate, widened: Widened | None) -> Estimate:
-    """The estimate with an interval that spans the sizes of all laws that explain the table about as well."""
+    """The estimate with an interval that spans the sizes of all laws that explain the table about as well.
+
+    Those are told by the wider search, which knows no atoms: beside one it has no say.
+    """
     if widened is None or not widened.gain > 0.0 or not math.isfinite(own.low):
         return own
-    below, above = widened.size - widened.lowest, widened.highest - widened.size
-    return replace(own, low=min(own.low, max(own.low - below, 0.0)), high=own.high + above)
+    low, high = widened.lowest - (own.alpha - own.low), widened.highest + (own.high - own.alpha)
+    return replace(own, low=min(own.low, max(low, 0.0)), high=max(own.high, high))
 
 
 def _level_estimates(answer: ExactBias, arrays: Arrays, level: float) -> list[Estimate]:

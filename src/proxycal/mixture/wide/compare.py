@@ -14,13 +14,12 @@ from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers
 from proxycal.mixture.wide.biases import explains_alike, first_bias, other_gate, other_sizes, search_biases
 from proxycal.mixture.wide.clusters import Refined, refine
+from proxycal.mixture.wide.fit import Fitted, polished
 from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from proxycal.mixture.wide.fit import Fitted
 
     Array = NDArray[np.float64]
 
@@ -85,7 +84,7 @@ def compare_widely(setup: Setup) -> Wide:
     y = setup.y if setup.cluster is None else setup.y - _shared(setup)
     floor = _floor(setup)
     plain = Problem(y, setup.X, setup.E, np.zeros_like(y), setup.weights, floor, setup.low, setup.high)
-    first = first_bias(plain, setup.known)
+    first = polished(first_bias(plain, setup.known))
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
     problem = replace(plain, m=(setup.X @ index - mean) / sd)
     null_problem = replace(plain, X=setup.null_X, m=_fitted_index(setup.null_X, y, setup.weights))
@@ -97,6 +96,7 @@ def compare_widely(setup: Setup) -> Wide:
     if bias.bic < best_null.bic + FAR_BEHIND:
         biases += other_sizes(bias)
         bias = min(biases, key=lambda one: one.bic)
+    bias = polished(bias)
     found = answers(bias.likelihood, bias.theta)
     expected = found.prior * float(
         np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))
@@ -105,8 +105,9 @@ def compare_widely(setup: Setup) -> Wide:
     bare = ungated(bias)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
     other = other_gate(bias)
-    alike = [one for one in biases if one is not bias and explains_alike(one, bias)]
+    alike = [one for one in biases if one.law != bias.law and explains_alike(one, bias)]
     alike += [] if other is None else [other]
+    alike = [polished(one) for one in alike]
     if setup.cluster is None:
         null = min(nulls, key=lambda one: one.bic)
         return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike), mixture)

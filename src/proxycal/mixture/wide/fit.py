@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 # Steps of the optimiser that show whether an extension is worth finishing, and most of them all.
 TRIAL_STEPS, MOST_STEPS = 12, 150
+# Steps and precision of a model that answers: its digits must not depend on the way that led to it.
+POLISH_STEPS, POLISHED = 500, 1e-14
+# Largest slope of the log likelihood at a maximum.
+GRADIENT = 1e-6
 # A size below this, in sds of the outcome, is no bias.
 LEAST_SIZE = 1e-3
 WIDEST = 1.5
@@ -46,8 +50,18 @@ class Fitted:
         return n_paid(self.law, self.problem.X.shape[1], self.problem.E.shape[1])
 
 
-def fit(problem: Problem, law: Law, start: Array, steps: int = MOST_STEPS, extra: float = 0.0) -> Fitted:
-    """Maximise from a start; extra : added to BIC, for what the law does not count itself."""
+def fit(
+    problem: Problem,
+    law: Law,
+    start: Array,
+    steps: int = MOST_STEPS,
+    extra: float = 0.0,
+    precision: float = 1e-8,
+) -> Fitted:
+    """Maximise from a start; extra : added to BIC, for what the law does not count itself.
+
+    precision : relative gain of a step below which the maximum is reached.
+    """
     likelihood = Likelihood(problem, law)
     at = likelihood.at
     lower, upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
@@ -60,9 +74,15 @@ def fit(problem: Problem, law: Law, start: Array, steps: int = MOST_STEPS, extra
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(lower, upper),
-        options={"maxiter": steps, "maxcor": 20, "ftol": 1e-8},
+        options={"maxiter": steps, "maxcor": 20, "ftol": precision, "gtol": GRADIENT},
     )
     return valued(problem, law, done.x, extra)
+
+
+def polished(one: Fitted) -> Fitted:
+    """The model at its maximum as exactly as numbers allow."""
+    extra = one.bic + 2.0 * one.loglik - one.size * float(np.log(one.problem.n))
+    return fit(one.problem, one.law, one.theta, POLISH_STEPS, extra, POLISHED)
 
 
 def valued(problem: Problem, law: Law, theta: Array, extra: float = 0.0) -> Fitted:
@@ -120,8 +140,8 @@ def grown(old: Fitted, law: Law, problem: Problem | None = None) -> Array:
     else:
         mean = old.problem.X @ old.theta[was.b]
         theta[at.b] = _least_squares(problem, mean)[0]
-    widths = old.theta[was.log_sigma]
-    theta[at.log_sigma] = np.r_[widths, np.full(law.components - old.law.components, widths[0])]
+    widths = old.theta[was.log_sigma][: law.components]
+    theta[at.log_sigma] = np.r_[widths, np.full(law.components - len(widths), widths[0])]
     for name in ("d", "c", "v", "k"):
         mine, other = getattr(at, name), old.theta[getattr(was, name)]
         theta[mine][: len(other)] = other[: mine.stop - mine.start]

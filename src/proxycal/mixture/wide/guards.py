@@ -62,11 +62,12 @@ def guard(
     cluster: NDArray[np.intp] | None,
     sure: Errors | None,
     offset: Array,
+    table_order: NDArray[np.intp],
 ) -> Guards:
-    """The guards of the plain answer, or of the wider law if there is none; rows in the order of the table.
+    """The guards of the plain answer, or of the wider law if there is none.
 
     sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows
-    of a cluster share by the plain answer, standardised.
+    of a cluster share by the plain answer, standardised. table_order (n,) : the rows as the table has them.
     """
     weights = rows.weights
     against = spread = 0.0
@@ -98,9 +99,11 @@ def guard(
         against=against,
         proxies_p=1.0 if sure is None or wide.bias.law.gate == "E y" else _proxies_p(wide, P, sure.scores),
         spread=spread,
-        autocorrelation=_autocorrelation(residual, rows.y),
+        autocorrelation=_autocorrelation(residual[table_order], rows.y[table_order]),
         block_z=_block_z(
-            loglik - null_loglik, (wide.bias.size - wide.null.size) * np.log(wide.bias.problem.n), cluster
+            (loglik - null_loglik)[table_order],
+            (wide.bias.size - wide.null.size) * np.log(wide.bias.problem.n),
+            None if cluster is None else cluster[table_order],
         ),
         humps=_humps(wide),
         direct=wide.null.law.columns > 0,
