@@ -65,6 +65,8 @@ class Finding:
         A short stable name for programs, such as "separation" or "missing".
     value : float or None, default None
         The statistic as a number, where there is one.
+    must_fix : bool, default False
+        Whether no fit is possible before it is fixed.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Finding:
     ok: bool
     topic: str = ""
     value: float | None = None
+    must_fix: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON values."""

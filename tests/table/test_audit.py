@@ -117,10 +117,17 @@ def test_truth_may_have_gaps_and_labels_are_shown(table: pd.DataFrame) -> None:
     assert "at index 'unit 7'" in found["missing"][0].statistic
 
 
+def test_rows_with_gaps_are_one_finding(table: pd.DataFrame) -> None:
+    table.loc[[3, 4], "hazard"], table.loc[[4, 9, 11], "veg"] = None, np.nan
+    (finding,) = troubles(table)["missing"]
+    assert finding.statistic == "4 of 60 rows: 'veg' 3, 'hazard' 2; first at index 3, 4, 9"
+    assert finding.value == 4
+
+
 def test_a_thousand_bad_columns_do_not_make_a_thousand_findings() -> None:
-    bad = pd.DataFrame({f"e{i}": [np.nan] + [float(i + j) for j in range(29)] for i in range(40)})
+    bad = pd.DataFrame({f"e{i}": [float(i)] * 30 for i in range(40)})
     bad["y"], bad["p"] = np.arange(30.0) ** 2, np.sin(np.arange(30.0))
-    found = troubles(bad, Roles("y", ["p"], [f"e{i}" for i in range(40)]))["missing"]
+    found = troubles(bad, Roles("y", ["p"], [f"e{i}" for i in range(40)]))["constant"]
     assert len(found) == 11
     assert found[-1].statistic == "30 more of the same"
 

@@ -81,14 +81,17 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
 def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:
     """Those to act on with their remedies; the others in one line each if `every`, else only counted."""
     fine = sum(finding.ok for finding in findings)
+    must_fix = sum(finding.must_fix for finding in findings)
+    first = f"{must_fix} to fix before a fit, " if must_fix else ""
     console.print()
-    console.print(f"findings: {fine} ok, {len(findings) - fine} to look at")
+    console.print(f"findings: {first}{fine} ok, {len(findings) - fine - must_fix} to look at")
     for finding in findings:
         if finding.ok:
             if every:
                 console.print(Text("  ok  ", style="green") + Text(f"{finding.question} {finding.reading}"))
             continue
-        console.print(Text("   !  ", style="bold red") + Text(f"{finding.question} {finding.statistic}"))
+        mark = " FIX  " if finding.must_fix else "   !  "
+        console.print(Text(mark, style="bold red") + Text(f"{finding.question} {finding.statistic}"))
         console.print(f"      {finding.reading}")
         if finding.remedy:
             console.print(f"      -> {finding.remedy}")

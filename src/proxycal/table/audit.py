@@ -187,8 +187,13 @@ def _answers(table: AuditTable, question: _Question) -> list[Finding]:
         size = f"{counted(table.n, 'row')}, {counted(len(table.roles.columns), 'column')}"
         return [Finding(text, size, question.clean, "Nothing to do.", ok=True, topic=topic, value=0.0)]
     shown, more = troubles[:_SHOWN_COLUMNS], troubles[_SHOWN_COLUMNS:]
-    findings = [Finding(text, t.statistic, t.reading, t.remedy, t.ok, topic, t.value) for t in shown]
+    findings = [
+        Finding(text, t.statistic, t.reading, t.remedy, t.ok, topic, t.value, t.must_fix) for t in shown
+    ]
     if more:
         count = f"{len(more)} more of the same"
-        findings.append(Finding(text, count, more[0].reading, more[0].remedy, False, topic, float(len(more))))
+        must_fix = any(t.must_fix for t in more)
+        findings.append(
+            Finding(text, count, more[0].reading, more[0].remedy, False, topic, float(len(more)), must_fix)
+        )
     return findings

@@ -54,10 +54,11 @@ class AuditTable:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One problem: the parts of a Finding below its question."""
+    """One problem: the parts of a Finding below its question. must_fix : no fit is possible with it."""
 
     statistic: str
     reading: str
     remedy: str
     value: float
     ok: bool = False
+    must_fix: bool = False

@@ -50,27 +50,46 @@ def few_rows(table: AuditTable) -> list[Trouble]:
             f"A fit with {counted(width, 'encoded column')} needs at least {need} rows.",
             "Add rows or use fewer columns.",
             float(table.n),
+            must_fix=True,
         )
     ]
 
 
 def missing(table: AuditTable) -> list[Trouble]:
-    """Gaps, column by column; validated truth may have them."""
-    troubles = []
-    for name, column in table.columns.items():
-        role, gone = table.role(name), column.missing
-        if role not in ("truth", "inclusion") and gone.any():
-            count = int(gone.sum())
-            troubles.append(
-                Trouble(
-                    f"column {shown(name)}: {count} of {table.n} missing, {table.rows(gone)}",
-                    f"If missingness in {shown(name)} is related to the bias, dropping rows changes the "
-                    "population.",
-                    _fill_or_drop(role),
-                    float(count),
-                )
-            )
-    return troubles
+    """Rows with a gap in what is measured; gaps in weights and counts. Validated truth may have them."""
+    holed = {name: column.missing for name, column in table.columns.items() if column.missing.any()}
+    roles = {name: table.role(name) for name in holed}
+    design = [name for name in holed if roles[name] in ("weights", "counts")]
+    measured = [name for name in holed if roles[name] not in ("truth", "inclusion", "weights", "counts")]
+    troubles = [
+        Trouble(
+            f"column {shown(name)}: {int(holed[name].sum())} of {table.n} missing, {table.rows(holed[name])}",
+            f"Column {shown(name)} ({roles[name]}) is never guessed.",
+            _fill_or_drop(roles[name]),
+            float(holed[name].sum()),
+            must_fix=True,
+        )
+        for name in design
+    ]
+    if not measured:
+        return troubles
+    rows = np.any([holed[name] for name in measured], axis=0)
+    if len(measured) == 1:
+        where = f"column {shown(measured[0])}: {int(rows.sum())} of {table.n} missing, {table.rows(rows)}"
+    else:
+        worst = sorted(measured, key=lambda name: -int(holed[name].sum()))
+        each = ", ".join(f"{shown(name)} {int(holed[name].sum())}" for name in worst[:5])
+        more = f" and {len(worst) - 5} more columns" if len(worst) > 5 else ""
+        where = f"{int(rows.sum())} of {counted(table.n, 'row')}: {each}{more}; {table.rows(rows)}"
+    outcome = next((name for name in measured if roles[name] == "outcome"), None)
+    gone = Trouble(
+        where,
+        f"{int(rows.sum())} of {counted(table.n, 'row')} have a gap in {columns_named(measured)}. If "
+        "missingness is related to the bias, dropping rows changes the population.",
+        _fill_or_drop("outcome" if outcome is not None else "proxies"),
+        float(rows.sum()),
+    )
+    return [gone, *troubles]
 
 
 def _fill_or_drop(role: str) -> str:
@@ -93,6 +112,7 @@ def infinite(table: AuditTable) -> list[Trouble]:
             f"Infinite values in {shown(name)} cannot be used; the usual cause is a division by zero.",
             "Correct them or replace them with missing values.",
             float(bad.sum()),
+            must_fix=True,
         )
         for name, column in table.columns.items()
         if column.numbers is not None and (bad := np.isinf(column.numbers)).any()
@@ -107,6 +127,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
             f"Column {shown(name)} cannot be read.",
             "Convert it as described, or leave it out.",
             float(table.n),
+            must_fix=True,
         )
         for name, message in table.unread.items()
     ]
@@ -128,6 +149,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
                 reading,
                 remedy,
                 float(len(column.levels)),
+                must_fix=role != "environment",
             )
         )
     return troubles
@@ -183,6 +205,7 @@ def constant(table: AuditTable) -> list[Trouble]:
                     "refused.",
                     "Remove it from the roles.",
                     1.0,
+                    must_fix=role == "outcome",
                 )
             )
     return troubles
@@ -294,6 +317,7 @@ def weights(table: AuditTable) -> list[Trouble]:
                 f"{int(bad.sum())} weights in {shown(name)} are not above 0.",
                 "Remove those rows or correct the weights.",
                 float(bad.sum()),
+                must_fix=True,
             )
         ]
     finite = values[np.isfinite(values)]
@@ -316,7 +340,10 @@ def counts(table: AuditTable) -> list[Trouble]:
     """Counts that are no whole numbers of at least 1."""
     name = table.roles.counts
     column = None if name is None else table.columns.get(name)
-    if column is None or column.numbers is None or not (bad := no_counts(column.numbers)).any():
+    if column is None or column.numbers is None:
+        return []
+    bad = no_counts(column.numbers) & ~column.missing
+    if not bad.any():
         return []
     return [
         Trouble(
@@ -324,6 +351,7 @@ def counts(table: AuditTable) -> list[Trouble]:
             f"{counted(int(bad.sum()), 'value')} in {shown(name)} cannot be a number of rows.",
             "Correct or remove those rows; sampling weights have the role weights.",
             float(bad.sum()),
+            must_fix=True,
         )
     ]
 

@@ -86,6 +86,7 @@ def negative(table: AuditTable) -> list[Trouble]:
             "number negative.",
             _sentence(f"correct them or leave those rows out, or {choose('scale', 'linear')}"),
             float(bad.sum()),
+            must_fix=True,
         )
     ]
 
