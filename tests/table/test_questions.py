@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from proxycal.table import questions
+from proxycal.table import questions, weighting
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
-from proxycal.table.questions import FEW_CLUSTERS, WEIGHT_RATIO
+from proxycal.table.questions import FEW_CLUSTERS
 from proxycal.table.roles import Roles
+from proxycal.table.weighting import WEIGHT_RATIO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ def clean(table: pd.DataFrame) -> pd.DataFrame:
 ALL = [
     questions.few_rows, questions.missing, questions.infinite, questions.not_numeric, questions.levels,
     questions.constant, questions.duplicated, questions.collinear, questions.copy, questions.atom,
-    questions.weights, questions.cluster, questions.id, questions.scale,
+    weighting.weights, questions.cluster, questions.id, questions.scale,
 ]  # fmt: skip
 
 
@@ -72,8 +73,8 @@ def put(column: str, rows: list[int], value: object):
         (questions.collinear, lambda t: t.assign(veg=t["built"] + 1e-9 * t["veg"]), None, "'veg'"),
         (questions.copy, lambda t: t.assign(veg=2.0 * t["loss"] + 1.0), 1.0, "column 'veg' (proxies)"),
         (questions.atom, lambda t: t.assign(loss=t["loss"].where(t.index > 5, 0.0)), 0.1, "0 in 6 of 60"),
-        (questions.weights, put("weight", [3], 0.0), 1.0, "1 zero or negative"),
-        (questions.weights, put("weight", [3], 3 * WEIGHT_RATIO), 3 * WEIGHT_RATIO, "from 1 to 30000"),
+        (weighting.weights, put("weight", [3], 0.0), 1.0, "1 zero or negative"),
+        (weighting.weights, put("weight", [3], 3 * WEIGHT_RATIO), 3 * WEIGHT_RATIO, "from 1 to 30000"),
         (questions.id, put("row", [7], "r1"), 1.0, "1 repeated"),
         (questions.id, put("row", [7], None), 1.0, "1 missing"),
         (questions.cluster, lambda t: t.assign(county=["a", "b"] * 30), 2.0, "2 clusters in 60 rows"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import TableError
 from proxycal.result import Finding
-from proxycal.table import questions, skew
+from proxycal.table import questions, skew, weighting
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
@@ -95,13 +95,13 @@ _QUESTIONS = (
         "weights",
         "Are the weights usable?",
         "All weights are above 0 and none dominates.",
-        questions.weights,
+        weighting.weights,
     ),
     _Question(
         "counts",
         "Are the counts usable?",
         "All counts are whole numbers of at least 1.",
-        questions.counts,
+        weighting.counts,
     ),
     _Question(
         "cluster",

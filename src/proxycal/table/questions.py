@@ -17,7 +17,6 @@ from proxycal.table.require import (
     MIN_ROWS,
     ROWS_PER_COLUMN,
     encoded_width,
-    no_counts,
 )
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
@@ -34,7 +33,6 @@ FEW_CLUSTERS = 30
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
-WEIGHT_RATIO = 1e4
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -299,60 +297,6 @@ def atom(table: AuditTable) -> list[Trouble]:
             float(shares[i]),
         )
         for i in big[:3]
-    ]
-
-
-def weights(table: AuditTable) -> list[Trouble]:
-    """Weights that are not above 0, or that let a few rows decide."""
-    name = table.roles.weights
-    column = None if name is None else table.columns.get(name)
-    if column is None or column.numbers is None:
-        return []
-    values = column.numbers
-    bad = values <= 0
-    if bad.any():
-        return [
-            Trouble(
-                f"column {shown(name)}: {int(bad.sum())} zero or negative, {table.rows(bad)}",
-                f"{int(bad.sum())} weights in {shown(name)} are not above 0.",
-                "Remove those rows or correct the weights.",
-                float(bad.sum()),
-                must_fix=True,
-            )
-        ]
-    finite = values[np.isfinite(values)]
-    if len(finite) == 0 or finite.max() / WEIGHT_RATIO <= finite.min():
-        return []
-    top = values == finite.max()
-    times = min(float(finite.max()) / max(float(finite.min()), 1e-300), 1e300)
-    return [
-        Trouble(
-            f"column {shown(name)}: from {finite.min():g} to {finite.max():g}, {table.rows(top)}",
-            f"The largest weight in {shown(name)} is {times:.2g} times the smallest, so a few rows decide "
-            "the result.",
-            "Trim the largest weights.",
-            times,
-        )
-    ]
-
-
-def counts(table: AuditTable) -> list[Trouble]:
-    """Counts that are no whole numbers of at least 1."""
-    name = table.roles.counts
-    column = None if name is None else table.columns.get(name)
-    if column is None or column.numbers is None:
-        return []
-    bad = no_counts(column.numbers) & ~column.missing
-    if not bad.any():
-        return []
-    return [
-        Trouble(
-            f"column {shown(name)}: {int(bad.sum())} not whole or below 1, {table.rows(bad)}",
-            f"{counted(int(bad.sum()), 'value')} in {shown(name)} cannot be a number of rows.",
-            "Correct or remove those rows; sampling weights have the role weights.",
-            float(bad.sum()),
-            must_fix=True,
-        )
     ]
 
 
