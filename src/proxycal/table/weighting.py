@@ -1,4 +1,4 @@
-"""The questions of the audit about weights and counts: how rows compare, and how many of them a row stands for."""
+"""Questions of the audit about weights and counts: how rows compare, and how many a row stands for."""
 
 from __future__ import annotations
 
