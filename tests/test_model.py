@@ -288,8 +288,6 @@ def test_truth_is_not_needed_and_new_rows_need_no_id_or_weights():
     model = ProxyCalibrator(roles, direction="over", method="toy").fit(frame)
     fewer = frame.drop(columns=["county", "w", "known", "area"])
     pd.testing.assert_frame_equal(model.calibrate(fewer), model.calibrate(frame.drop(columns="known")))
-    # A row whose truth is in the table is given its truth.
-    assert (model.calibrate(frame)["y_cal"] == 0.0).all()
 
 
 def test_the_answer_for_a_validated_row_is_its_truth():
@@ -315,7 +313,7 @@ def test_a_pipeline_calibrates():
 def test_printing_a_model_says_the_verdict():
     assert "bias found: y is over-reported by about 2 (95% interval 1.8 to 2.2)" in str(found())
     assert "not identified" in repr(unidentified())
-    assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(", direction="over")
+    assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(")
     assert "bias" not in repr(ProxyCalibrator(ROLES, direction="over"))
 
 

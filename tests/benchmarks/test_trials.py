@@ -37,7 +37,7 @@ def test_the_oracle_of_a_bias_by_level():
 
 
 def test_a_trial_says_what_the_fit_said():
-    case = draw({"world": "synthetic", "n": 300, "alpha": 10.0, "d_z": 2, "noise": "gaussian"}, seed=4)
+    case = draw({"world": "synthetic", "n": 800, "alpha": 10.0, "d_z": 2, "noise": "gaussian"}, seed=4)
     row = trial(case)
     assert row["alpha_true"] == 10.0
     assert row["alpha_hat"] == pytest.approx(10.0, rel=0.05)

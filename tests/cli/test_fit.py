@@ -40,7 +40,7 @@ def test_another_kind_of_file(capsys, here):
 
 def test_a_missing_column(capsys, here):
     args = ["fit", "table.csv", "--outcome", "losses", "--proxies", "p_1", "--environment", "income"]
-    message = refused(capsys, here, [*args, "--out", "run"])
+    message = refused(capsys, here, [*args, "--direction", "over", "--out", "run"])
     assert "'losses'" in message
 
 

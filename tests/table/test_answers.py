@@ -78,7 +78,7 @@ def test_estimates_are_a_row_each():
 
 def described(table, roles, **how):
     encoder, arrays = Encoder.fit_transform(table, roles, "drop")
-    return describe(table, encoder, arrays, Settings(), **how), arrays
+    return describe(table, encoder, arrays, Settings(direction="over"), **how), arrays
 
 
 def test_a_description_is_of_the_rows_that_were_kept(table, roles):

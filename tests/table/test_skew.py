@@ -23,7 +23,7 @@ def dollars():
 
 
 def troubles(table, topic, **asked):
-    found = audit(table, ROLES, Settings(**asked))
+    found = audit(table, ROLES, Settings(**{"direction": "over", **asked}))
     return [finding for finding in found if finding.topic == topic and not finding.ok]
 
 

@@ -83,7 +83,8 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         # "left as reported" is what the page says in its own words.
         warnings.simplefilter("ignore", ProxycalWarning)
-        calibrated = model.calibrate(table)["y_cal"].to_numpy()
+        # Without the truths: what is calibrated is judged, and learned from, as if nobody knew them.
+        calibrated = model.calibrate(table.drop(columns=VALIDATED, errors="ignore"))["y_cal"].to_numpy()
     arrays = model.result_.encoder.transform(table)
     answers = {
         "self-report": reported,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -350,7 +351,8 @@ def row_weights(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> ND
 
 def mean_weight(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """The mean of sampling weights (n,) over the rows that were counted; exactly 1 where all are."""
-    return float(counts @ weights / counts.sum()) if len(counts) else 1.0
+    # Exact sums: the order of the rows changes no digit.
+    return math.fsum(counts * weights) / math.fsum(counts) if len(counts) else 1.0
 
 
 def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -229,7 +229,9 @@ def test_every_cut_keeps_alpha_at_or_above_zero(cut):
     assert model.alpha_ >= 0
     assert low <= model.alpha_ <= high
     out = answers(model, sim.table)
-    assert out[0].notna().all().all()
+    # Nobody knows how far a report is from the truth where no bias was found.
+    known = out[0] if model.verdict_ == "bias found" else out[0].drop(columns=["y_cal_low", "y_cal_high"])
+    assert known.notna().all().all()
     assert out[1]["tau"].notna().all()
 
 
