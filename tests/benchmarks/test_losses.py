@@ -18,7 +18,9 @@ def test_a_table_is_what_its_settings_say():
 
 
 def test_a_trial_puts_the_answer_beside_the_truth():
-    (row,) = losses.run_block({"world": "dollars", "n": 600, "kept": 0.3, "zeros": 0.15, "seeds": [losses.FIRST_SEED]})
+    (row,) = losses.run_block(
+        {"world": "dollars", "n": 600, "kept": 0.3, "zeros": 0.15, "seeds": [losses.FIRST_SEED]}
+    )
     assert row["error"] is None
     assert row["verdict"] == row["alone_verdict"] == "bias found"
     np.testing.assert_allclose(row["ratio"], row["alone_ratio"], rtol=1e-3)
