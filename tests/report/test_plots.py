@@ -40,7 +40,7 @@ def test_every_kind_makes_its_own_figure_and_survives_few_rows(kind, example):
 
 
 def test_a_wrong_kind_lists_the_right_ones(example):
-    with pytest.raises(SettingsError, match="estimates, residual, calibrated, content, who"):
+    with pytest.raises(SettingsError, match="estimates, residual, calibrated, content, totals, who"):
         plots.draw("pie", example())
 
 
@@ -117,8 +117,31 @@ def test_a_page_shows_what_a_result_has(example):
     assert kinds(example(questions={}, gate=())) == every - {"power", "gate"}
     assert kinds(without_environment(example())) == every - {"who"}
     left_alone = example(verdict="no bias found")
-    assert kinds(left_alone) == every - {"calibrated"}
+    assert kinds(left_alone) == every - {"calibrated", "totals"}
     assert plots.draw("calibrated", left_alone).has_data()  # for those who ask for it
+
+
+def test_totals_lead_from_reported_to_calibrated(example):
+    ax = plots.draw("totals", example())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["flood", "fire"]
+    spans = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2]
+    assert spans == [[970.0, 1020.0], [900.0, 990.0], [130.0, 180.0], [100.0, 150.0]]
+    assert texts(ax)[:2] == ["+10.0%", "+50.0%"]
+    with pytest.raises(SettingsError, match="read in pieces"):
+        plots.draw("totals", replace(example(), totals=()))
+
+
+def test_a_factor_is_drawn_in_logarithms_without_zeros(example):
+    data = example()
+    y, mu = np.exp(data.rows.y_obs), np.exp(data.rows.predicted.mu)
+    y[:40] = 0.0
+    rows = replace(data.rows, y_obs=y, predicted=replace(data.rows.predicted, mu=mu))
+    log = replace(data, rows=rows, settings=replace(data.settings, scale="log"))
+    bars = plots.draw("residual", log).patches
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(np.sum(log.rows.weights[40:]))
+    content = plots.draw("content", log)
+    assert content.get_xscale() == content.get_yscale() == "log"
+    assert len(content.collections[0].get_offsets()) == len(y) - 40
 
 
 def test_large_tables_are_thinned(example):

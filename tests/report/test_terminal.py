@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -30,14 +31,27 @@ def test_the_verdict_comes_first_and_the_sentence_after_it(verdict, example):
     assert "findings: 1 ok, 1 to look at" in text
 
 
-def test_the_estimate_that_is_used_is_marked():
-    rows = [Estimate("match", 5.0, 0.1, 4.8, 5.2), Estimate.missing("exact", "not run")]
-    text = told(lambda console: console.print(estimate_table(rows, "match", 0.9)))
+def test_the_estimate_that_is_used_is_marked(example):
+    rows = (Estimate("match", 5.0, 0.1, 4.8, 5.2), Estimate.missing("exact", "not run"))
+    fit = replace(example(), estimates=rows, estimate=rows[0])
+    fit = replace(fit, settings=replace(fit.settings, level=0.9))
+    text = told(lambda console: console.print(estimate_table(fit)))
     assert "90% interval" in text
     assert "match *" in text
     assert "exact *" not in text
     assert "not run" in text
-    assert "note" not in told(lambda console: console.print(estimate_table(rows[:1], "match", 0.9)))
+    alone = replace(fit, estimates=rows[:1])
+    assert "note" not in told(lambda console: console.print(estimate_table(alone)))
+
+
+def test_a_factor_is_told_as_a_share_of_the_truth(example):
+    row = Estimate("match", 0.92, 0.05, 0.82, 1.02)
+    fit = replace(example(), estimates=(row,), estimate=row)
+    fit = replace(fit, settings=replace(fit.settings, scale="log", direction="under"))
+    text = told(lambda console: console.print(estimate_table(fit)))
+    assert "40% of the truth" in text
+    assert "36% to 44%" in text
+    assert "biased rows report about 40% of the truth (95% interval 36% to 44%)" in sentence(fit)
 
 
 def test_what_is_fine_is_counted_and_said_on_request():
