@@ -6,12 +6,13 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from proxycal.app import views
 from proxycal.app.answer import Answer
-from proxycal.app.guess import guess_roles
+from proxycal.app.guess import Guess, guess_roles
 from proxycal.app.tables import Table
 from proxycal.methods.registry import METHODS, register
 from proxycal.report.pictures import Picture
@@ -28,7 +29,8 @@ def table():
 
 def all_views(table):
     shown = Picture("residual", "evidence", HOSTILE, HOSTILE, HOSTILE, wide=True, svg="<svg></svg>")
-    answer = Answer("bias found", HOSTILE, ((HOSTILE, HOSTILE),), (shown,), (HOSTILE,), 1, 2, HOSTILE)
+    totals = ((HOSTILE,) * 5,)
+    answer = Answer("bias found", HOSTILE, ((HOSTILE, HOSTILE),), totals, (shown,), (HOSTILE,), 1, 2, HOSTILE)
     links = dict.fromkeys(("table", "report", "view", "python", "shell"), "session/x")
     trouble = Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False)
     return {
@@ -84,3 +86,14 @@ def test_findings_that_are_fine_are_folded_away():
     assert "All 3 checks passed." in views.audit(fine)
     assert "1 to look at, 3 passed." in views.audit([*fine, Finding("q", "s", "r", "Do this.", ok=False)])
     assert "Do this." in views.audit([Finding("q", "s", "r", "Do this.", ok=False)])
+
+
+def test_an_outcome_over_decades_gets_a_reason_for_the_factor():
+    size = np.exp(2.0 * np.random.default_rng(0).normal(size=200))
+    frame = pd.DataFrame({"loss": size, "area": size[::-1], "score": np.arange(200.0)})
+    guesses = [Guess("loss", "outcome", ""), Guess("area", "proxies", ""), Guess("score", "environment", "")]
+    text = views.columns(Table("t.csv", Path("t.csv"), frame), 1, guesses, "under")
+    assert "loss is a size over several decades" in text
+    assert 'name="log_proxies" value="area"' in text
+    assert 'name="log_proxies" value="score"' not in text
+    assert 'value="linear" checked' in text  # suggested, never chosen for the user

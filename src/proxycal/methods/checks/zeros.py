@@ -58,7 +58,9 @@ def zero_test(
     else:
         scores = design * (weights * (is_zero - chance))[:, None]
         cov = np.asarray(inverse @ meat(scores, cluster) @ inverse, dtype=np.float64)
-        p = wald_p(full[own], cov[own, own], units=count_clusters(cluster), df=E.shape[1])
+        p = wald_p(
+            np.asarray(full[own]), np.asarray(cov[own, own]), units=count_clusters(cluster), df=E.shape[1]
+        )
     se = np.sqrt(np.maximum(np.diag(cov)[own], 1e-300))
     strongest = int(np.argmax(np.abs(full[own]) / se))
     return ZeroTest(p, strongest, float(full[own][strongest]))
