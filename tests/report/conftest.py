@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from proxycal.effect.grouped import Totals
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.questions.power import Power, PowerPoint
 from proxycal.questions.refits import Refit
@@ -93,8 +94,20 @@ def _example(n: int = 400) -> Fit:
         rows=FittedRows(y_obs, np.ones(n), predicted, environment),
         labels=np.arange(n).astype(str),
         training=None,
+        totals=_totals(),
         questions={"leak": _leak(), "power": _power()},
     )
+
+
+def _totals() -> tuple[Totals, ...]:
+    rows, nothing = np.array([300, 100, 400]), np.zeros(3)
+    reported, calibrated = np.array([900.0, 100.0, 1000.0]), np.array([990.0, 150.0, 1140.0])
+    by = Totals(
+        "hazard", "total", ("flood", "fire", "overall"), rows, reported, calibrated,
+        calibrated - 20.0, calibrated + 30.0, np.array([10.0, 50.0, 14.0]) + nothing,
+    )  # fmt: skip
+    last = {name: values[-1:] for name, values in by.columns().items()}
+    return Totals(None, "total", ("overall",), **last), by
 
 
 def _gate() -> tuple[GateTerm, ...]:

@@ -160,8 +160,15 @@ def test_landmarks_headings_and_picture_texts(text):
         assert page.tags[landmark] == 1
     assert page.headings[0] == 1
     assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
-    # Estimates, residual, content, calibrated, who, gate, power, and the causal diagram.
-    assert text.count('role="img" aria-label="') == page.tags["svg"] == 8
+    # Estimates, residual, content, calibrated, totals, who, gate, power, and the causal diagram.
+    assert text.count('role="img" aria-label="') == page.tags["svg"] == 9
+
+
+def test_totals_of_all_rows_and_of_groups_stand_in_a_table(text):
+    assert '<th scope="row">All rows</th>' in text
+    assert '<th scope="row">hazard: fire</th>' in text
+    assert "hazard: overall" not in text
+    assert "130 to 180" in text
 
 
 def test_figures_follow_the_theme(text):
