@@ -21,7 +21,7 @@ def test_every_picture_says_what_it_shows_to_those_who_cannot_see_it(example):
 @pytest.mark.parametrize(
     ("change", "absent"),
     [
-        ({"verdict": "not identified"}, {"calibrated"}),
+        ({"verdict": "not identified"}, {"calibrated", "totals"}),
         ({"gate": ()}, {"gate"}),
         ({"questions": {}}, {"power"}),
         ({"environment": ()}, {"who"}),
