@@ -28,7 +28,7 @@ def test_plain_reaches_into_records_lists_and_dictionaries():
     made = plain(deep)
     assert made["1"][0] == {
         "question": "q", "statistic": "s", "reading": "r", "remedy": "m", "ok": True, "topic": "",
-        "value": "inf",
+        "value": "inf", "must_fix": False,
     }  # fmt: skip
     assert made["pair"] == [None, "text", None]
 

@@ -26,7 +26,7 @@ def is_skewed_size(x: NDArray[np.float64]) -> bool:
     """Whether numbers are sizes, 0 or more, that are skewed as they are and not as logarithms.
 
     >>> r = np.random.default_rng(0).normal(size=500)
-    >>> is_skewed_size(np.exp(1.5 * r)), is_skewed_size(r), is_skewed_size(r**2)
+    >>> is_skewed_size(np.exp(1.5 * r)), is_skewed_size(r), is_skewed_size(r + 10.0)
     (True, False, False)
     """
     x = x[np.isfinite(x)]
