@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.bench import Bench, blocks
-from benchmarks.pages import Page, Part, number, percent, reached
+from benchmarks.pages import Page, Part, number, percent, reached, records
 from benchmarks.trials import each_seed
 from proxycal.model import ProxyCalibrator
 from proxycal.table.roles import Roles
@@ -123,11 +123,11 @@ def page(trials: pd.DataFrame) -> Page:
     refuse = by_world["world"].isin([REACHED, USELESS, TOO_FEW])
     null = by_world["world"].str.startswith("none")
     parts = (
-        Part("A bias that grades with E", [_bias_row(row) for row in _records(by_world[~refuse & ~null])],
+        Part("A bias that grades with E", [_bias_row(row) for row in records(by_world[~refuse & ~null])],
              "left: error of the calibrated outcome over that of the report, 2% of the rows validated, mean "
              "over fits, refused ones too. coverage: rows whose 95% interval holds the truth."),
-        Part("No bias", [_null_row(row) for row in _records(by_world[null])]),
-        Part("Worlds to refuse", [_refused_row(row) for row in _records(by_world[refuse])]),
+        Part("No bias", [_null_row(row) for row in records(by_world[null])]),
+        Part("Worlds to refuse", [_refused_row(row) for row in records(by_world[refuse])]),
     )  # fmt: skip
     return Page("A bias that grades with the environment", parts, by_world)
 
@@ -150,10 +150,6 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
             "seconds": group["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def _head(row: Mapping[str, Any]) -> dict[str, str]:

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import expit
 
 from benchmarks.bench import Bench, blocks
-from benchmarks.pages import Page, Part, number, percent, reached, signed
+from benchmarks.pages import Page, Part, number, percent, reached, records, signed
 from benchmarks.trials import each_seed
 from proxycal.datasets.disasters import study
 from proxycal.datasets.nation import YEARS, simulate_disasters
@@ -41,7 +41,7 @@ NATION, COUNTIES = "nation", 500
 # What is to be reached: the ratio's mean error, false alarms, and coverage of totals.
 NEAR, FALSE_ALARMS, COVERAGE = 0.05, 0.05, (0.92, 0.98)
 # Seeds that no other benchmark and no test uses.
-FIRST_SEED = 11_000_000
+FIRST_SEED = 12_000_000
 # Tables that are also fitted in dollars as they are, for the time that this takes, and by hand: the positive
 # rows alone.
 TIMED, BY_HAND = 2, 5
@@ -165,13 +165,13 @@ def page(trials: pd.DataFrame) -> Page:
     biased, free = rows[rows["kept"] < 1.0], rows[rows["kept"] == 1.0]
     nations = trials[trials["world"] == NATION]
     parts = (
-        Part("Reports of a share of the truth", [_biased_row(row) for row in _records(biased)],
+        Part("Reports of a share of the truth", [_biased_row(row) for row in records(biased)],
              f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, "
              "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a "
              "bias was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and "
              "is to be found as often as by hand. share without size: verdicts of \"no bias found\" with a "
              "share of biased rows above 1% and a ratio of 99% or more."),
-        Part("Reports of the whole truth", [_free_row(row) for row in _records(free)]),
+        Part("Reports of the whole truth", [_free_row(row) for row in records(free)]),
         Part("Totals", _totals_rows(dollars[dollars["kept"] < 0.6], nations),
              "Tables with a bias of 30% or 50% and nations in which one was found. Groups are four regions "
              "of a table, or the hazards of a nation."),
@@ -208,10 +208,6 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
             "seconds": group["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def _head(row: Mapping[str, Any]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,3 +83,8 @@ def write(page: Page, folder: Path, name: str, text: str) -> tuple[Path, Path]:
     write_text(paths[0], text)
     write_table(page.figures, paths[1])
     return paths
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as dictionaries by name of the column."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import expit
 
 from benchmarks.bench import Bench
-from benchmarks.pages import Page, Part, number, percent, reached
+from benchmarks.pages import Page, Part, number, percent, reached, records
 from proxycal.datasets.nhanes import DIRECTIONS, OUTCOMES, load_nhanes
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, sum_rows
@@ -210,17 +210,17 @@ def page(trials: pd.DataFrame) -> Page:
     nhanes_rows = figures[figures["world"].str.startswith(NHANES)]
     worlds = figures[~figures["world"].str.startswith(NHANES)]
     parts = (
-        Part("NHANES: error of unvalidated rows", [_nhanes_row(row) for row in _records(nhanes_rows)],
+        Part("NHANES: error of unvalidated rows", [_nhanes_row(row) for row in records(nhanes_rows)],
              "Root mean squared errors, means over draws. regression: least squares of the truth on "
              "report, proxies and environment. To reach: at most 0.5% above it everywhere, 2% below it for "
              "height, and for weight at 5%."),
-        Part("Worlds: error of unvalidated rows", [_world_row(row) for row in _records(worlds)],
+        Part("Worlds: error of unvalidated rows", [_world_row(row) for row in records(worlds)],
              "exact: the fit that sees no truth, as its verdict allows. To reach: at most 1.02 times the "
              "better of the two, below both in at least five of the worlds."),
-        Part("What intervals hold", [_coverage_row(row) for row in _records(figures)],
+        Part("What intervals hold", [_coverage_row(row) for row in records(figures)],
              f"groups: means of groups with {GROUP_ROWS} validated rows or more. CPU seconds beyond the "
              "exact fit."),
-        Part("The next audit", [_audit_row(row) for row in _records(figures)],
+        Part("The next audit", [_audit_row(row) for row in records(figures)],
              "Design standard error of the mean, planned over random, by the number of rows. To reach: at "
              "most 0.90 in two worlds of three, above 1.05 in none."),
     )  # fmt: skip
@@ -246,10 +246,6 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
             "seconds": group["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def _head(row: Mapping[str, Any]) -> dict[str, str]:

@@ -19,7 +19,7 @@ def test_a_table_is_what_its_settings_say():
 
 def test_a_trial_puts_the_answer_beside_the_truth():
     (row,) = losses.run_block(
-        {"world": "dollars", "n": 600, "kept": 0.3, "zeros": 0.15, "seeds": [losses.FIRST_SEED]}
+        {"world": "dollars", "n": 600, "kept": 0.3, "zeros": 0.15, "seeds": [losses.FIRST_SEED - 1_000]}
     )
     assert row["error"] is None
     assert row["verdict"] == row["alone_verdict"] == "bias found"

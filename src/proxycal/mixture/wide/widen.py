@@ -163,15 +163,9 @@ def widen(
     part = canonical_order(data)[few]
     seen = data.take(part)
     rows, null_rows = frame.rows(seen), plain.null.frame.rows(seen)
-    own = posterior(plain.bias.params, rows, plain.bias.shape)
-    low, high = (None, None)
-    if intervals is not None:
-        low, high = ((end[part] - frame.centre) / frame.scale for end in intervals)
-    cluster = None if data.cluster is None else np.unique(data.cluster[part], return_inverse=True)[1]
-    setup = Setup(
-        rows.y, rows.X, null_rows.X, rows.G[:, 1:], rows.weights, own.p_biased[0], low, high, cluster
-    )
-    wide = compare_widely(setup)
+    ranges = None if intervals is None else (intervals[0][part], intervals[1][part])
+    setup = _setup(plain, rows, null_rows, ranges, seen.cluster)
+    wide, cluster = compare_widely(setup), setup.cluster
     comparable = intervals is None and cluster is None
     bias_bic, null_bic = (np.inf, np.inf)
     if comparable:
@@ -216,6 +210,24 @@ def widen(
         least = detectable(wide.mixture, wide.bias.problem)
     answer = _answer(wide, sure, gain, labels, frame.scale, len(part), guards)
     return replace(answer, law=None if stands else answer.law, detectable=least)
+
+
+def _setup(
+    plain: ExactBias,
+    rows: Rows,
+    null_rows: Rows,
+    ranges: tuple[Array, Array] | None,
+    cluster: NDArray[np.intp] | None,
+) -> Setup:
+    """The rows as the wider comparison takes them, with who is biased by the plain one.
+
+    ranges : low, high (n,) of the outcome, in its units. cluster (n,) : codes, not all of which need occur.
+    """
+    frame = plain.bias.frame
+    own = posterior(plain.bias.params, rows, plain.bias.shape)
+    low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
+    codes = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
+    return Setup(rows.y, rows.X, null_rows.X, rows.G[:, 1:], rows.weights, own.p_biased[0], low, high, codes)
 
 
 def _differs(law: Law) -> bool:
