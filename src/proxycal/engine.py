@@ -30,7 +30,12 @@ _LEAN = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    # To tell the web how it fares: nobody asked.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+# For this computer only, and no dashboard: who wants one starts a scheduler and passes its address.
+_PRIVATE: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -143,9 +148,8 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
         return
     import dask
 
-    workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": ":0"}
     with dask.config.set(_LEAN):
-        local = distributed.LocalCluster(**workers)
+        local = distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, **_PRIVATE)
     with local, distributed.Client(local, set_as_default=False) as client:
         yield client
 

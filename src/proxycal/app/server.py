@@ -176,13 +176,14 @@ def _audit_step(page: Page) -> None:
 
     @reactive.effect
     def _ask() -> None:
+        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
         try:
             roles = page.roles()
+            # The checks are the same in both directions, so they need not wait for the choice.
+            settings = settings_from({"direction": "over", **asked})
         except ProxycalError:
-            return  # said by the output below
-        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
-        # The checks are the same in both directions, so they need not wait for the choice.
-        auditing(_need(page.opened()).table.frame, roles, settings_from({"direction": "over", **asked}))
+            return  # said by the output below, or by the run
+        auditing(_need(page.opened()).table.frame, roles, settings)
 
     @render.ui
     def audit() -> HTML:
