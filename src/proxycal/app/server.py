@@ -176,9 +176,9 @@ def _audit_step(page: Page) -> None:
 
     @reactive.effect
     def _ask() -> None:
-        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
         try:
             roles = page.roles()
+            asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
             # The checks are the same in both directions, so they need not wait for the choice.
             settings = settings_from({"direction": "over", **asked})
         except ProxycalError:
