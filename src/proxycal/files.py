@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import os
-import secrets
+import shutil
 import warnings
 import zlib
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
+from proxycal.locks import temporary_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,12 +39,14 @@ _PRECISION: Literal["round_trip"] | None = (
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends without an error.
 
+    A link is followed, and a file that is overwritten keeps its permissions.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, atomic_file(Path(folder, "a.txt")) as temporary:
     ...     _ = temporary.write_text("whole or not at all")
     """
-    path = Path(path)
-    with explained(path, "written"):
+    given, path = Path(path), Path(os.path.realpath(path))
+    with explained(given, "written"):
         # Renaming over a device, a pipe or a folder would replace it instead of writing to it.
         if path.exists() and not path.is_file():
             raise StoreError(f"'{path}' is not an ordinary file: choose another name for the output")
@@ -52,14 +55,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 f"'{path}' cannot be written: the folder '{path.parent}' does not exist; create it first"
             )
         # The ending stays last, since writers choose compression by it.
-        temporary = path.parent / f".{secrets.token_hex(6)}.tmp.{path.name}"
-        try:
+        ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+        with temporary_file(path.parent, ending) as temporary:
             yield temporary
+            if path.exists():
+                shutil.copymode(path, temporary)
             sync(temporary)
             os.replace(temporary, path)
             sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:

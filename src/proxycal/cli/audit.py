@@ -36,9 +36,12 @@ def audit(
     The sheet has the row of the table, the report, the probability with which the row was chosen and an empty
     column for the truth. With --filled the table is written with what the auditor found.
     """
-    from proxycal.files import write_table
+    from proxycal.files import kind_of, write_table
     from proxycal.model import load
+    from proxycal.store import check_output
 
+    kind_of(out)
+    check_output(out, [table] if filled is None else [table, filled])
     model = load(run)
     frame = console.read(table, model.result_.roles)
     if filled is not None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell
 from proxycal.result import plain
 from proxycal.table.surface import APP_CHOICES
@@ -38,29 +36,6 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
     page = folder / "report.html"
     model.report(page)
     return page
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a run folder that cannot be written, before a long fit and not after it."""
-    from proxycal.store import MANIFEST
-
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        other = min(entry.name for entry in folder.iterdir())
-        raise StoreError(
-            f"'{folder}' holds other files ('{other}'): choose a new or empty folder for the run"
-        )
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another folder")
-    try:
-        with tempfile.TemporaryDirectory(dir=place, prefix=".proxycal-"):
-            pass
-    except OSError as error:
-        raise StoreError(
-            f"'{folder}' cannot be written: {error.strerror or error}; choose another folder for --out"
-        ) from error
 
 
 def result(model: ProxyCalibrator) -> dict[str, Any]:

@@ -34,10 +34,11 @@ def totals(
     from proxycal.files import kind_of, write_table
     from proxycal.report.terminal import show_totals
     from proxycal.scale.totals import totals_files
-    from proxycal.store import load_fit
+    from proxycal.store import check_output, load_fit
 
     if out is not None:
         kind_of(out)
+        check_output(out, tables)
     fit = load_fit(run)
     with console.working("adding up", quiet):
         table = totals_files(

@@ -9,7 +9,6 @@ the parts stand in a hidden folder beside it until all are there and are then jo
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -24,14 +23,15 @@ import pyarrow.parquet as pq
 from proxycal import __version__
 from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
-from proxycal.files import kind_of
-from proxycal.scale.digests import digests
-from proxycal.scale.ledger import Finished, abandon, claim, record
+from proxycal.files import explained, kind_of
+from proxycal.locks import alone, hidden_name
+from proxycal.scale.digests import digest_of, digests
+from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
 from proxycal.scale.sources import Source, batches, look_at
 from proxycal.scale.writers import join, table_writer
-from proxycal.store import load_fit, run_digest
+from proxycal.store import check_folder, check_output, load_fit, run_digest
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -126,7 +126,11 @@ def calibrate_files(
     # One local cluster for all that is to be done.
     with cluster(how.jobs, engine, scheduler) as address:
         how = replace(how, scheduler=address)
-        done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
+        # Whoever is at work there is at work for long: it is said at once.
+        with explained(place, "written"):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        with alone(Path(os.path.realpath(place)), patience=0):
+            done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
     rows = _verified_rows(todo, done.parts, done.files)
     unanswered = sum(one.unanswered for one in done.parts)
     _warn(fit, rows, unanswered)
@@ -171,10 +175,10 @@ def _into_file(todo: Sequence[_Work], path: Path, how: _How) -> _Done:
     if len(todo) == 1:
         named = replace(todo[0], part=replace(todo[0].part, name=path.name))
         return _Done(list(_done_by_workers([named], path.parent, how)), [path], 0)
-    between = path.with_name(f".{path.name}.parts")
+    between = hidden_name("parts", path)
     done = _into_folder(todo, between, how)
     join(done.files, path)
-    shutil.rmtree(between)
+    remove(between, done.parts)
     return _Done(done.parts, [path], done.resumed)
 
 
@@ -206,7 +210,7 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
             write(table)
             at += len(frame)
             unanswered += int((~answered).sum())
-    return Finished(work.part.name, at - work.part.start, unanswered, path.stat().st_size)
+    return Finished(work.part.name, at - work.part.start, unanswered, digest_of(path))
 
 
 @lru_cache(maxsize=1)
@@ -223,14 +227,12 @@ def _is_folder(out: Path, tables: Sequence[str]) -> bool:
     if not tables:
         raise StoreError("no table to calibrate: name CSV or Parquet files")
     if out.is_dir() or not out.suffix:
+        check_folder(out)
         return True
     kind_of(out)
     if len(tables) > 1:
         raise StoreError(f"{len(tables)} tables do not go into one file '{out}': name a folder with --out")
-    if not out.parent.is_dir():
-        raise StoreError(
-            f"'{out}' cannot be written: the folder '{out.parent}' does not exist; create it first"
-        )
+    check_output(out, tables)
     return False
 
 
