@@ -154,7 +154,7 @@ def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(SettingsError, match="no Dask scheduler answers|belongs to engine='dask'"):
+        with pytest.raises(SettingsError, match=r"no Dask scheduler answers|belongs to engine='dask'"):
             check_scheduler(engine, address)
 
 

@@ -41,8 +41,9 @@ def names(folder) -> list[str]:
 
 def test_the_second_writer_is_told_who_the_first_is(tmp_path, other):
     assert f"process {other.pid} on " in holder(tmp_path / "run")
-    with pytest.raises(StoreError, match=f"is being written by process {other.pid} "), alone(
-        tmp_path / "run", patience=0
+    with (
+        pytest.raises(StoreError, match=f"is being written by process {other.pid} "),
+        alone(tmp_path / "run", patience=0),
     ):
         pass
     with alone(tmp_path / "another", patience=0):

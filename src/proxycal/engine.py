@@ -56,8 +56,8 @@ def map_as_done(
     """Yield (position of the item, its result), each as soon as it is done, in whatever order.
 
     function : of a module, not a closure over open files; it runs in another process when jobs > 1.
-    jobs : processes, at most as many as cores and items. With engine="dask" and no scheduler they form a local cluster; with the address of a
-    scheduler its own workers are used and `jobs` says nothing.
+    jobs : processes, at most as many as cores and items. With engine="dask" and no scheduler they form a
+    local cluster; with the address of a scheduler its own workers are used and `jobs` says nothing.
 
     >>> sorted(map_as_done(abs, [-3, 2, -1]))
     [(0, 3), (1, 2), (2, 1)]
@@ -73,7 +73,7 @@ def map_as_done(
 
 
 def check_scheduler(engine: Engine, scheduler: str | None) -> None:
-    """Refuse an engine that is not known and a scheduler that does not answer, before there is work for it."""
+    """Refuse an engine that is not known and a scheduler that does not answer, before any work."""
     _check_names(engine, scheduler)
     if scheduler is not None:
         with _client(_distributed(), 1, scheduler):

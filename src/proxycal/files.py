@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
+from proxycal.limits import check_file, readable
 from proxycal.locks import temporary_file
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
     with explained(path, "read"):
         if path.is_dir():
             raise StoreError(f"'{path}' is a folder: name the CSV or Parquet file in it")
-        frame = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
+        check_file(path)
+        with readable(path):
+            frame = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
     if frame.empty:
         raise StoreError(
             f"'{path}' has {frame.shape[1]} columns and no rows: check that it was exported completely"
@@ -182,8 +185,9 @@ def check_header(path: Path) -> None:
 
 def refuse_duplicates(path: Path, header: Sequence[str]) -> None:
     """Refuse a table with two columns of one name."""
+    seen: dict[str, int] = {}
     for position, name in enumerate(header):
-        first = header.index(name)
+        first = seen.setdefault(name, position)
         if name.strip() and first < position:
             raise StoreError(
                 f"'{path}' has two columns named '{name}' (columns {first + 1} and {position + 1}): "
@@ -199,6 +203,9 @@ def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
         table = pq.read_table(io.BytesIO(content))
         refuse_duplicates(path, table.column_names)
         frame = table.to_pandas()
+        if set(frame.index.names) & set(table.column_names):
+            # pandas keeps one of the columns as labels of the rows: it may have a role.
+            frame = frame.reset_index()
     return frame.astype({name: "string" for name in text if name in frame})
 
 

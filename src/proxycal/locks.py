@@ -1,8 +1,8 @@
 """Who is at work on a file or a folder, and what a killed program left behind.
 
-A lock is one of the operating system: it ends with the process that holds it, however that ends. So a temporary
-file that nobody holds was left by a killed program, and the next one removes it. Where the file system knows no
-locks, nothing is held and nothing is removed.
+A lock is one of the operating system: it ends with the process that holds it, however that ends. So a
+temporary file that nobody holds was left by a killed program, and the next one removes it. Where the file
+system knows no locks, nothing is held and nothing is removed.
 
     .proxycal-0123456789ab.csv    a file or run folder while it is written
     .proxycal-lock-...            says who writes the folder of that name beside it
@@ -69,7 +69,7 @@ def temporary_file(folder: Path, ending: str = "") -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(folder: Path, ending: str = "") -> Iterator[Path]:
-    """A new hidden folder in `folder`; it and the files in it are gone after the block unless it was renamed."""
+    """A new hidden folder in `folder`; gone with its files after the block unless it was renamed."""
     clean_once(folder)
     while True:
         path = _new_name(folder, ending)
@@ -156,7 +156,7 @@ def holder(folder: Path) -> str:
 
 
 def hidden_name(kind: str, folder: Path) -> Path:
-    """A hidden name beside a folder or file that is the same every time, and short however long that of it is."""
+    """A hidden name beside a folder or file: the same every time, and short however long its name is."""
     return folder.parent / f".proxycal-{kind}-{hashlib.sha256(folder.name.encode()).hexdigest()[:16]}"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Program:
-    """A running `proxycal app`: its address with the token, its process, and where it keeps what pages send."""
+    """A running `proxycal app`: its address with the token, its process, and its temporary files."""
 
     address: str
     pid: int

@@ -1,7 +1,7 @@
 """What a page may say over its socket: the inputs that it has, with values of their kind.
 
-Shiny ends a session at the first message that it does not understand. Here such a message is answered and goes
-no further, and of an understood one only the known inputs go on.
+Shiny ends a session at the first message that it does not understand. Here such a message is answered and
+goes no further, and of an understood one only the known inputs go on.
 """
 
 from __future__ import annotations

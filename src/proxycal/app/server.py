@@ -23,6 +23,7 @@ from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
 from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
+from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
@@ -359,6 +360,8 @@ async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
             return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
         raise
+    except MemoryError as error:
+        raise out_of_memory("working") from error
     except Exception as error:
         raise ProxycalError(defect(error)) from error
 

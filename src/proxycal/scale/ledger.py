@@ -79,7 +79,7 @@ def abandon(folder: Path) -> None:
 
 
 def remove(folder: Path, parts: Iterable[Finished]) -> None:
-    """Remove a folder of parts that were joined: what was written, and the folder if nothing else is in it."""
+    """Remove a folder of parts that were joined: what was written, and the folder if it is empty then."""
     with explained(folder, "written"):
         for part in parts:
             (folder / part.name).unlink(missing_ok=True)

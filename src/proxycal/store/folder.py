@@ -309,7 +309,7 @@ def _previous(folder: Path) -> Path:
 
 
 def _put(temporary: Path, folder: Path) -> None:
-    """Give a whole new run its name. The earlier one has another name for an instant, and permissions to copy.
+    """Give a whole new run its name, and the permissions of the earlier one, which goes aside for an instant.
 
     Two folders cannot be exchanged in one step everywhere.
     """
@@ -337,7 +337,7 @@ def _recover(folder: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """After a save, or one that was killed: the run has its name, the user's files are in it, no other is left."""
+    """After a save, also a killed one: the run has its name and the user's files, no other is left."""
     previous = _previous(folder)
     if not (previous / MANIFEST).exists():
         return

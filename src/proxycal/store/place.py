@@ -89,7 +89,7 @@ def check_output(path: Name, tables: Iterable[Name] = (), endings: tuple[str, ..
         ours = (*RUN_FILES, MANIFEST, QUESTIONS)
         if path.name.lower() in ours and (path.parent / MANIFEST).exists():
             raise StoreError(
-                f"'{given}' is part of the run '{given.parent}', which would be destroyed: choose another name"
+                f"'{given}' is part of the run '{given.parent}', which it would destroy: choose another name"
             )
         _refuse_tables(given, tables, [path])
         if path.exists() and not os.access(path, os.W_OK):
