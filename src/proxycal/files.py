@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from proxycal.errors import StoreError
 from proxycal.limits import check_file, readable
 from proxycal.locks import temporary_file
+from proxycal.safe_csv import safe_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,15 +78,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
+def write_table(frame: Any, path: str | os.PathLike[str], safe: bool = False) -> None:
     """Write a pandas or polars frame as CSV or Parquet, by the ending of `path`.
 
     A pandas index is written as columns, unless it is the plain numbering of the rows.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
     """
     path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
         table = table.reset_index()
+    if safe and kind == "csv":
+        table = safe_frame(table)
     with atomic_file(path) as temporary:
         try:
             if kind == "csv":

@@ -121,7 +121,8 @@ def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ProxycalWarning)
         answer = model.calibrate(frame)
-    write_table(pd.concat([frame, answer], axis=1), path)
+    # Somebody else may have written the table, and most people open the answer in a spreadsheet.
+    write_table(pd.concat([frame, answer], axis=1), path, safe=True)
     return [str(item.message) for item in caught if issubclass(item.category, ProxycalWarning)]
 
 

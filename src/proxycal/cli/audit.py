@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import Json, Quiet, Run, Seed, Table
+from proxycal.cli.options import Json, Quiet, Run, SafeCsv, Seed, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ def audit(
         ),
     ] = None,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -45,11 +46,11 @@ def audit(
     model = load(run)
     frame = console.read(table, model.result_.roles)
     if filled is not None:
-        _take_back(model, frame, filled, out, quiet, json_output)
+        _take_back(model, frame, filled, out, safe_csv, quiet, json_output)
         return
     model.random_state = seed
     plan = model.plan_audit(frame, n)
-    write_table(plan, out)
+    write_table(plan, out, safe_csv)
     reading = plan.attrs["reading"]
     if json_output:
         facts = {"rows": len(plan), "out": str(out), "reading": reading, "ratio": plan.attrs["ratio"]}
@@ -63,7 +64,13 @@ def audit(
 
 
 def _take_back(
-    model: ProxyCalibrator, frame: pd.DataFrame, filled: Path, out: Path, quiet: bool, json_output: bool
+    model: ProxyCalibrator,
+    frame: pd.DataFrame,
+    filled: Path,
+    out: Path,
+    safe_csv: bool,
+    quiet: bool,
+    json_output: bool,
 ) -> None:
     from dataclasses import replace
 
@@ -73,7 +80,7 @@ def _take_back(
     fit = model.result_
     roles = fit.roles
     audited = take_back(frame, roles, read_table(filled, text=roles.text))
-    write_table(audited, out)
+    write_table(audited, out, safe_csv)
     name = truth_name(roles)
     known = int(audited[name].notna().sum())
     if json_output:

@@ -25,6 +25,7 @@ from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import explained, kind_of
 from proxycal.locks import alone, hidden_name
+from proxycal.safe_csv import safe_table
 from proxycal.scale.digests import digest_of, digests
 from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
@@ -72,6 +73,7 @@ class _Work:
     source: Source
     part: Part
     header: bool
+    safe: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def calibrate_files(
     resume: bool = False,
     part_rows: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    safe: bool = False,
 ) -> CalibratedFiles:
     """Calibrate CSV or Parquet files with a run folder: their rows and columns, then those of `calibrate`.
 
@@ -104,6 +107,7 @@ def calibrate_files(
     resume : resume an interrupted run of the same work.
     part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
     progress : called with (done, total) as parts are finished.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
 
     >>> import tempfile, pandas, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
@@ -122,7 +126,7 @@ def calibrate_files(
     sources = _look(names, fit, how)
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
-    todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
+    todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0, safe) for one in parts]
     # One local cluster for all that is to be done.
     with cluster(how.jobs, engine, scheduler) as address:
         how = replace(how, scheduler=address)
@@ -207,7 +211,7 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
                 raise TableError(f"'{work.source.path}': {error}") from error
             for name, values in columns.items():
                 table = table.append_column(name, pa.array(values, from_pandas=True))
-            write(table)
+            write(safe_table(table) if work.safe and kind_of(path) == "csv" else table)
             at += len(frame)
             unanswered += int((~answered).sum())
     return Finished(work.part.name, at - work.part.start, unanswered, digest_of(path))
@@ -265,7 +269,8 @@ def _facts(todo: Sequence[_Work], how: _How) -> dict[str, Any]:
         for one, digest in zip(sources, content, strict=True)
     ]
     parts = [[one.part.name, one.part.table, one.part.start, one.part.stop] for one in todo]
-    return {"proxycal": __version__, "run": todo[0].digest, "tables": tables, "parts": parts}
+    facts = {"proxycal": __version__, "run": todo[0].digest, "tables": tables, "parts": parts}
+    return facts | ({"safe": True} if todo[0].safe else {})
 
 
 def _verified_rows(todo: Sequence[_Work], done: Sequence[Finished], files: Sequence[Path]) -> int:
