@@ -21,7 +21,7 @@ from proxycal.settings import Settings
 @pytest.fixture
 def workspaces(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    opened = Workspaces()
+    opened = Workspaces(places=2)
     yield opened
     opened.close_all()
 
