@@ -9,7 +9,16 @@ import numpy as np
 from scipy.special import expit
 
 from proxycal.mixture.designs import spaced
-from proxycal.mixture.wide.fit import TRIAL_STEPS, Fitted, extend, fit, greedy, grown, start_from_guess
+from proxycal.mixture.wide.fit import (
+    FAR_FROM_PAYING,
+    TRIAL_STEPS,
+    Fitted,
+    extend,
+    fit,
+    greedy,
+    grown,
+    start_from_guess,
+)
 from proxycal.mixture.wide.law import Law, layout, pairs
 from proxycal.mixture.wide.nulls import more_components, scale_by
 
@@ -160,7 +169,13 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
     else:
         others = [replace(law, spread=True), replace(law, by_content=True), replace(law, states=2)]
         others += [replace(law, cv=cv) for cv in (USUAL_CV, *OTHER_CVS)]
-    return [extend(bias, other, PROFILE_STEPS) for other in others if other != law]
+    tried = [extend(bias, other, TRIAL_STEPS) for other in others if other != law]
+    # The first steps show which are out of reach of the interval.
+    return [fit(one.problem, one.law, one.theta, PROFILE_STEPS) for one in tried if _near(one, bias)]
+
+
+def _near(one: Fitted, best: Fitted) -> bool:
+    return one.bic < best.bic + FAR_FROM_PAYING or one.loglik > best.loglik
 
 
 def explains_alike(one: Fitted, best: Fitted) -> bool:
