@@ -73,7 +73,11 @@ def power(
     """
     import joblib
 
+    from proxycal.store import check_output
+
     sizes = _numbers(alphas)
+    if picture is not None:
+        check_output(picture, [table], (".png", ".svg", ".pdf"))
     model_of = _saved(table, given) if table.is_dir() else _fitting(table, given)
     with console.progress_bar("fits of injected biases", quiet) as progress:
         model = model_of()
@@ -138,8 +142,6 @@ def _draw(answer: Power, picture: Path) -> None:
     from proxycal.files import atomic_file
 
     form = picture.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg", "pdf"):
-        raise SettingsError(f"--picture '{picture}': end the name in .png, .svg or .pdf")
     figure = cast("Figure", answer.plot().figure)
     with atomic_file(picture) as place:
         figure.savefig(place, format=form)
