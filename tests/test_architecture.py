@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
     # The record of totals, as they are concluded.
     "effect/grouped.py": "effect/test_totals.py",
+    "effect/row_truth.py": "effect/test_totals.py",
     # The attributes of the model.
     "found.py": "test_model.py",
     # The record that the questions of the audit share.

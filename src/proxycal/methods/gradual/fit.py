@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import ndtr
 
-from proxycal.effect.totals import RowBias
+from proxycal.effect.row_truth import RowBias
 from proxycal.errors import TableError
 from proxycal.methods.gradual.answer import GradualAnswer, answer_gradual
 from proxycal.methods.gradual.basis import OTHER, fit_basis
