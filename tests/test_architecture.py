@@ -58,6 +58,9 @@ TESTED_ELSEWHERE = {
     "methods/gradual/refusals.py": "methods/gradual/test_answer.py",
     "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
     "methods/gradual/shape.py": "methods/gradual/test_answer.py",
+    "methods/gradual/in_pieces.py": "methods/gradual/test_fit.py",
+    "methods/gradual/rows.py": "methods/gradual/test_answer.py",
+    "methods/gradual/tables.py": "methods/gradual/test_fit.py",
     "methods/gradual/surface.py": "methods/gradual/test_fit.py",
     "methods/gradual/thresholds.py": "methods/gradual/test_answer.py",
     # Pages and answers, end to end.

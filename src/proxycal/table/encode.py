@@ -10,7 +10,7 @@ import numpy as np
 
 from proxycal.errors import StoreError
 from proxycal.result import Finding
-from proxycal.table.codes import CategoryCode, Code, code_from_dict, fit_code
+from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_code
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
@@ -252,6 +252,11 @@ class Encoder:
         elif self.gaps:
             made.append(self._imputed())
         return tuple(made)
+
+    def environment_values(self, name: str, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Encoded values (m,) of a numeric environment column in the units of the table."""
+        codes = {code.name: code for code in self.environment if isinstance(code, NumberCode)}
+        return codes[name].decoded(z) if name in codes else z
 
     def to_dict(self) -> dict[str, Any]:
         """The encoder as plain JSON values; `from_dict` gives back the same encoder to the bit."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.errors import TableError
+from proxycal.result import Finding
 from proxycal.table.audited import Trouble
 from proxycal.table.wording import counted, rows_of, shown
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from proxycal.table.audited import AuditTable
     from proxycal.table.columns import Column
+    from proxycal.table.encode import Arrays
     from proxycal.table.require import ReadTable
     from proxycal.table.roles import Roles
 
@@ -44,6 +46,25 @@ def read_marks(column: Column) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     if values is None:
         return np.zeros(len(column.missing), dtype=bool), ~column.missing
     return values == 1.0, ~(np.isnan(values) | (values == 0.0) | (values == 1.0))
+
+
+def trust(arrays: Arrays, roles: Roles) -> list[Finding]:
+    """What a fit takes for granted of the trusted rows; nothing where there are none."""
+    n = 0 if arrays.trusted is None else int(arrays.trusted.sum())
+    if n == 0:
+        return []
+    return [
+        Finding(
+            "Which reports are trusted?",
+            f"{n:,} of {arrays.n:,} rows",
+            f"The reports of {n:,} of {arrays.n:,} rows are taken as free of the bias, as column "
+            f"{shown(roles.trusted)} says; no data can contradict it.",
+            "Mark no row of which this is not known.",
+            ok=True,
+            topic="trusted",
+            value=float(n),
+        )
+    ]
 
 
 def trusted(table: AuditTable) -> list[Trouble]:
