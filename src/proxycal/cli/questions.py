@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
+    from proxycal.questions.power import PowerPoint
     from proxycal.questions.refute import RefuterName
 
 Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
@@ -81,7 +82,7 @@ def power(
     with console.progress_bar("fits of injected biases", quiet) as progress:
         model = model_of()
         model.n_jobs = joblib.cpu_count() if jobs is None else jobs
-        answer = model.power(sizes, repetitions, progress)
+        answer = model.power(sizes, repetitions, progress, None if progress is None else _tell)
     if table.is_dir():
         keep(table, model)
     if picture is not None:
@@ -92,6 +93,12 @@ def power(
         console.say(answer.table.to_string(float_format="{:.3g}".format), "", answer.reading)
         if table.is_dir():
             console.say_next("proxycal", "report", table)
+
+
+def _tell(point: PowerPoint) -> None:
+    """A line as soon as the answer of a size is clear."""
+    found = round(point.chance * point.repetitions)
+    console.complain(f"{point.alpha:g} sd: found in {found} of {point.repetitions} tables")
 
 
 def keep(run: Path, model: ProxyCalibrator) -> None:
