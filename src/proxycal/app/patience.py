@@ -1,4 +1,4 @@
-"""Connections that say nothing are closed: a line that is held open and never used is one that others lack."""
+"""Connections that say nothing are closed: one that is held open and never used is one that others lack."""
 
 from __future__ import annotations
 
