@@ -107,7 +107,7 @@ def page(before: Path, after: Path) -> str:
     lines = [
         "# Attacks, before and after",
         "",
-        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `python scripts/attacks.py`: "
+        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `scripts/attacks.py`: "
         "each attack runs in a process of its own with limits on time and memory.",
         "",
         "| attack | before | now | what is seen now |",

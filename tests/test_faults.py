@@ -83,10 +83,10 @@ def every_k(error: str, prepare, work, check) -> int:
     """Do the work with its first, second, ... call failing, until none does; how many times that was."""
     for k in range(1, 2000):
         prepare()
-        with failing(k, error) as shim:
-            # A full disk is said in our words; that there is no memory, by the program as a whole.
-            with suppress(StoreError, *([MemoryError] if error == "MemoryError" else [])):
-                work()
+        # A full disk is said in our words; that there is no memory, by the program as a whole.
+        said = suppress(StoreError, *([MemoryError] if error == "MemoryError" else []))
+        with failing(k, error) as shim, said:
+            work()
         check()
         if shim.calls < k:
             return k - 1

@@ -19,7 +19,7 @@ class Patient(H11Protocol):
     seconds = HEADERS
     _late: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """A line was opened: its first request is due."""
         super().connection_made(transport)
         self._await_headers()
