@@ -59,6 +59,7 @@ TESTED_ELSEWHERE = {
     "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
     "methods/gradual/shape.py": "methods/gradual/test_answer.py",
     "methods/gradual/in_pieces.py": "methods/gradual/test_fit.py",
+    "studies/polls_page.py": "studies/test_polls.py",
     "methods/gradual/rows.py": "methods/gradual/test_answer.py",
     "methods/gradual/tables.py": "methods/gradual/test_fit.py",
     "methods/gradual/surface.py": "methods/gradual/test_fit.py",
