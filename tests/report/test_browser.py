@@ -37,6 +37,8 @@ def page(browser, uri):
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(uri)
+    # What is scrolled to stands there at once.
+    browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
     yield browser
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
