@@ -136,9 +136,9 @@ def written_map() -> dict[str, set[str]]:
 
 
 def test_the_parser_sees_imports_inside_functions_and_for_types():
-    assert "proxycal.report.plots" in imports("model.py", types=False)
-    assert "matplotlib.axes" in imports("model.py")
-    assert "matplotlib.axes" not in imports("model.py", types=False)
+    assert "proxycal.report.plots" in imports("found.py", types=False)
+    assert "matplotlib.axes" in imports("found.py")
+    assert "matplotlib.axes" not in imports("found.py", types=False)
 
 
 def test_the_guide_names_every_room_and_no_other():
