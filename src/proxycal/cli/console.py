@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
     """A table from a file, with its ids as text."""
-    from proxycal.files import read_table
+    from proxycal.reading.table import read_table
 
     return read_table(table, text=roles.text)
 

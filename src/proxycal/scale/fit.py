@@ -22,8 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.files import read_table
 from proxycal.methods.registry import METHODS
+from proxycal.reading.table import read_table
 from proxycal.scale.pieces import FramePieces, Pieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sample import given_weights, has_rows, summarise
 from proxycal.scale.sources import fits_in_memory
@@ -101,8 +101,8 @@ def opened(
     engine: Engine,
     scheduler: str | None,
 ) -> Iterator[Any]:
-    """One table that is spread over files: a frame where it is small or a single CSV, else its pieces."""
-    text = [name for name in (roles.id, roles.cluster) if name is not None]
+    """One table that is spread over files: a frame where it is small or no Parquet, else its pieces."""
+    text = roles.text
     names = [os.fspath(name) for name in tables]
     if len(names) == 1 and fits_in_memory(names[0], LARGE):
         yield read_table(names[0], text)
