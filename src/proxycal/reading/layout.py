@@ -58,24 +58,29 @@ def opened_text(path: Path, encoding: str) -> IO[str]:
 
 def encoding_of(path: Path) -> str:
     """UTF-8 where the whole file is, UTF-16 where it says so, else Latin-1 as Windows writes it."""
-    packed = path.name.lower().endswith(".gz")
-    with gzip.open(path, "rb") if packed else path.open("rb") as file:
+    with _opened_bytes(path) as file:
         start = file.read(_BYTES)
-        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        if b"\0" in start:
-            raise StoreError(f"'{path}' is not a text table: save it as CSV, Excel (.xlsx) or Parquet")
-        decoders = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8-sig", *_LATIN)}
-        piece = start
-        while True:
-            for name in list(decoders):
-                try:
-                    decoders[name].decode(piece, final=not piece)
-                except UnicodeDecodeError:
-                    del decoders[name]
-            if not piece:
-                return next(iter(decoders))
-            piece = file.read(_BYTES)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in start:
+        raise StoreError(f"'{path}' is not a text table: save it as CSV, Excel (.xlsx) or Parquet")
+    return next(name for name in ("utf-8-sig", *_LATIN) if _decodes(path, name))
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with _opened_bytes(path) as file:
+            while piece := file.read(_BYTES):
+                decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _opened_bytes(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def separator_of(path: Path, lines: list[str]) -> str:
