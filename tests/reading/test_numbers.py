@@ -73,6 +73,15 @@ def test_the_rest_of_the_file_decides_what_a_column_leaves_open(value, of_file, 
     assert read([value], of_file) == [number]
 
 
+def test_semicolons_make_decimal_commas_likely():
+    def decimal(values):
+        return decimal_of(shapes_of(pa.array(values)), None, likely=",")
+
+    assert decimal(["50,015", "7,250"]) == ","
+    assert decimal(["$50,015", "$7,250"]) == ".", "dollars have no thousandths"
+    assert decimal(["50,015", "950"]) is None, "a whole number among thousandths"
+
+
 def test_the_shapes_of_pieces_add_up():
     values = ["$1,200", "3.5", "(2)", "7", "1,234,567"]
     whole = shapes_of(pa.array(values))

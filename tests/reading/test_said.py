@@ -15,6 +15,7 @@ from proxycal.reading.plan import plan_of
             "a;b\n1;50,015\n2;3,5\n",
             "semicolons, decimal commas, 2 values like 50,015 read as numbers (50.015)",
         ),
+        ("a;b\n1;50,015\n", "semicolons, decimal commas, 1 value like 50,015 read as numbers (50.015)"),
         ('a,b\n1.5,"50,015"\n', "1 value like 50,015 read as numbers (50015)"),
         ('a,b\n1,"$1,234,567.25"\n', "1 value like $1,234,567.25 read as numbers (1234567.25)"),
         ("a\tb\n1\t2\n", "tabs"),

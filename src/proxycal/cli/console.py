@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import shlex
 import sys
 import tempfile
@@ -40,10 +42,18 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
     return page
 
 
-def check_writable(folder: Path) -> None:
-    """Refuse a run folder that cannot be written, before a long fit and not after it."""
+def check_writable(folder: Path, force: bool = False) -> None:
+    """Refuse a run folder that cannot be written, before a long fit and not after it.
+
+    force : whether a run that is there may be replaced, with the answers that were asked of it.
+    """
     from proxycal.store import MANIFEST
 
+    if (folder / MANIFEST).exists() and not force:
+        raise StoreError(
+            f"'{folder}' already holds a run: name another folder, such as --out {free_name(folder)}, or pass "
+            "--force to replace the run, its report and the answers kept with it"
+        )
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         other = min(entry.name for entry in folder.iterdir())
         raise StoreError(
@@ -126,9 +136,17 @@ def say_choice(**commands: str) -> None:
         print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {command}")
 
 
+def free_name(name: str | Path) -> str:
+    """The name, with a number where something of that name is there: run, run-2, run-3."""
+    stem, ending = os.path.splitext(str(name).rstrip("/"))
+    slash = "/" if str(name).endswith("/") else ""
+    numbered = (f"{stem}-{count}{ending}" for count in itertools.count(2))
+    return next(free for free in itertools.chain([f"{stem}{ending}"], numbered) if not os.path.exists(free)) + slash
+
+
 def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:
     """The fit of a table with these roles and settings, to be pasted."""
-    options = {**role_options(roles), **setting_options(settings), "--out": "run"}
+    options = {**role_options(roles), **setting_options(settings), "--out": free_name("run")}
     if config is not None:
         # Sections of settings are in the file only.
         options["--config"] = str(config)

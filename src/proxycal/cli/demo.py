@@ -30,7 +30,7 @@ def demo(
     json_output: Json = False,
 ) -> None:
     """Fit the JOBS table with a known injected bias, and print the truth beside the estimate."""
-    console.check_writable(out)
+    console.check_writable(out, force=True)
     with console.working("fitting JOBS with an injected bias", quiet):
         from proxycal.model import ProxyCalibrator
         from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs

@@ -23,6 +23,7 @@ def fit(
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run in an existing run folder.")] = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -31,7 +32,7 @@ def fit(
     if request.out is None:
         raise StoreError("--out is required: name a new folder for the run")
     folder = Path(request.out)
-    console.check_writable(folder)
+    console.check_writable(folder, force)
     with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 
@@ -46,4 +47,4 @@ def fit(
         console.show(model)
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
-        console.say_next("proxycal", "calibrate", folder, *tables, "--out", place)
+        console.say_next("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place))

@@ -112,8 +112,8 @@ def decimal_of_file(columns: Iterable[Seen]) -> Decimal | None:
     return "," if signs == {","} else "." if signs == {"."} else None
 
 
-def style_of(seen: Seen, of_file: Decimal | None) -> Style:
-    """How a column is read, by all of its values."""
+def style_of(seen: Seen, of_file: Decimal | None, likely: Decimal | None = None) -> Style:
+    """How a column is read, by all of its values; of_file, likely : as in `decimal_of`."""
     numbers = seen.numbers
     if numbers.values == 0:
         return Style("number")
@@ -122,7 +122,7 @@ def style_of(seen: Seen, of_file: Decimal | None) -> Style:
     if numbers.numeric:
         if numbers.code:
             return Style("code")
-        decimal = decimal_of(numbers, of_file)
+        decimal = decimal_of(numbers, of_file, likely)
         if decimal is None:
             return Style("unclear")
         # As pandas does it: whole numbers with gaps among them are decimals.

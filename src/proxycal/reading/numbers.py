@@ -2,7 +2,8 @@
 
 A comma or a point is a decimal sign or stands between thousands. One value often says which: "3,14" and
 "1.234.567,5" have decimal commas, "1,234.5" has a decimal point. "50,015" may be either; the other values of
-its column decide, then the other columns of its file, and where none does the column stays text.
+its column decide, then the other columns of its file, then the layout: who separates columns by semicolons
+needs the comma for decimals. Where nothing decides, the column stays text.
 """
 
 from __future__ import annotations
@@ -164,10 +165,13 @@ def undressed(values: pa.Array) -> pa.Array:
     return pc.if_else(spaced, pc.replace_substring_regex(bare, _SPACES, ""), bare)
 
 
-def decimal_of(shapes: NumberShapes, of_file: Decimal | None) -> Decimal | None:
+def decimal_of(
+    shapes: NumberShapes, of_file: Decimal | None, likely: Decimal | None = None
+) -> Decimal | None:
     """The decimal sign of a column of numbers; None where its values may mean two things.
 
     of_file : the sign that the other columns of the file show, None where they show none or both.
+    likely : the sign where nothing shows one, by the layout of the file.
     """
     own = shapes.decimal
     if own == "both":
@@ -176,8 +180,10 @@ def decimal_of(shapes: NumberShapes, of_file: Decimal | None) -> Decimal | None:
         return own
     if shapes.maybe_comma == 0:
         return of_file or "."
-    # No currency is written to a thousandth, so that $50,015 is fifty thousand.
-    return of_file or ("." if shapes.signs else None)
+    if of_file is None and shapes.signs:
+        return "."  # no currency is written to a thousandth: $50,015 is fifty thousand
+    # Decimals that are written to a thousandth are so in all values, or the values are thousands.
+    return of_file or (likely if shapes.whole == 0 else None)
 
 
 def is_whole(shapes: NumberShapes, decimal: Decimal) -> bool:

@@ -128,7 +128,12 @@ def plan_and_tables(
         seen = {name: Seen() for name in _header(place, layout)}
     # Cells of a workbook that are numbers have no decimal sign, so they say nothing of those that are text.
     of_file = decimal_of_file(seen.values()) if layout is not None else None
-    styles = {name: Style("name") if name in text else style_of(seen[name], of_file) for name in seen}
+    shown = {found.numbers.decimal for found in seen.values() if found.numbers.numeric} - {None}
+    likely = "," if layout is not None and layout.separator == ";" and not shown else None
+    styles = {
+        name: Style("name") if name in text else style_of(found, of_file, likely)  # type: ignore[arg-type]
+        for name, found in seen.items()
+    }
     sheet = sheet_name(place) if layout is None else ""
     plan = Plan(str(place), layout, styles, rows)
     plan = replace(plan, said=said_of(layout, styles, seen, sheet))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
+from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
 from proxycal.report.pictures import pictures_of
 from proxycal.report.summary import (
@@ -62,6 +64,22 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         options=options(fit),
         refutations=refutations(fit),
         power=fit.questions.get("power"),
+    )
+
+
+def page_kind(path: str | os.PathLike[str]) -> str:
+    """Whether a report of this name is "html" or "pdf"; nothing else is written.
+
+    >>> page_kind("report.PDF")
+    'pdf'
+    """
+    name = os.fspath(path).lower()
+    kinds = {".html": "html", ".htm": "html", ".pdf": "pdf"}
+    for ending, kind in kinds.items():
+        if name.endswith(ending):
+            return kind
+    raise StoreError(
+        f"'{os.fspath(path)}' must end in .html or .pdf: a report is a page for the browser or a PDF"
     )
 
 

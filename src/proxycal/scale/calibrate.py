@@ -229,6 +229,8 @@ def _is_folder(out: Path, tables: Sequence[str]) -> bool:
     if out.is_dir() or not out.suffix:
         return True
     kind_of(out)
+    if out.exists() and any(os.path.exists(table) and out.samefile(table) for table in tables):
+        raise StoreError(f"'{out}' is the table itself: name another file for --out, so that it is not lost")
     if len(tables) > 1:
         raise StoreError(f"{len(tables)} tables do not go into one file '{out}': name a folder with --out")
     if not out.parent.is_dir():
