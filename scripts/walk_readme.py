@@ -1,4 +1,4 @@
-"""Walk the commands of the README on tables of a stranger's making; every command that is printed is run as printed.
+"""Walk the commands of the README on tables of a stranger's making, each command as it is printed.
 
     python scripts/walk_readme.py [FOLDER]
 
@@ -69,7 +69,9 @@ def dollars(folder: Path) -> Stranger:
     size = 11.0 + 0.4 * income + 1.2 * rng.normal(size=n)
     area, homes = np.exp(size - 5.0 + 0.3 * rng.normal(size=n)), np.exp(0.8 * size + 0.3 * rng.normal(size=n))
     low = rng.random(n) < 1.0 / (1.0 + np.exp(1.0 - 1.5 * income))
-    loss = np.where(rng.random(n) < 0.2, 0.0, np.exp(size + 0.2 * rng.normal(size=n)) * np.where(low, 0.3, 1.0))
+    loss = np.where(
+        rng.random(n) < 0.2, 0.0, np.exp(size + 0.2 * rng.normal(size=n)) * np.where(low, 0.3, 1.0)
+    )
     table = pd.DataFrame(
         {
             "county": [f"{1001 + 2 * i:05d}" for i in range(n)],

@@ -7,7 +7,7 @@ disk or a kill leaves the earlier file as it was.
 from __future__ import annotations
 
 import os
-import secrets
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ import pandas as pd
 import pyarrow as pa
 
 from proxycal.errors import StoreError
+from proxycal.locks import temporary_file
+from proxycal.safe_csv import safe_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends without an error.
 
+    A link is followed, and a file that is overwritten keeps its permissions.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, atomic_file(Path(folder, "a.txt")) as temporary:
     ...     _ = temporary.write_text("whole or not at all")
     """
-    path = Path(path)
-    with explained(path, "written"):
+    given, path = Path(path), Path(os.path.realpath(path))
+    with explained(given, "written"):
         # Renaming over a device, a pipe or a folder would replace it instead of writing to it.
         if path.exists() and not path.is_file():
             raise StoreError(f"'{path}' is not an ordinary file: choose another name for the output")
@@ -40,14 +44,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 f"'{path}' cannot be written: the folder '{path.parent}' does not exist; create it first"
             )
         # The ending stays last, since writers choose compression by it.
-        temporary = path.parent / f".{secrets.token_hex(6)}.tmp.{path.name}"
-        try:
+        ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+        with temporary_file(path.parent, ending) as temporary:
             yield temporary
+            if path.exists():
+                shutil.copymode(path, temporary)
             sync(temporary)
             os.replace(temporary, path)
             sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -61,15 +65,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
+def write_table(frame: Any, path: str | os.PathLike[str], safe: bool = False) -> None:
     """Write a pandas or polars frame as CSV, TSV or Parquet, by the ending of `path`.
 
     A pandas index is written as columns, unless it is the plain numbering of the rows.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
     """
     path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
         table = table.reset_index()
+    if safe and kind == "csv":
+        table = safe_frame(table)
     with atomic_file(path) as temporary:
         try:
             if kind == "csv":

@@ -7,7 +7,7 @@ import csv
 import gzip
 import itertools
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from proxycal.errors import StoreError
 
@@ -80,7 +80,8 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def _opened_bytes(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")
+    packed = path.name.lower().endswith(".gz")
+    return cast("IO[bytes]", gzip.open(path, "rb") if packed else path.open("rb"))
 
 
 def separator_of(path: Path, lines: list[str]) -> str:

@@ -136,7 +136,9 @@ def _plain_shapes(values: pa.Array) -> NumberShapes | None:
         return None
     at = pc.find_substring(values, ".")
     pointed, others = values.filter(pc.greater_equal(at, 0)), values.filter(pc.less(at, 0))
-    counts = {name: _count(others, _PATTERNS[name]) for name in ("whole", "padded", "long", "endless")}
+    counts: dict[str, Any] = {
+        name: _count(others, _PATTERNS[name]) for name in ("whole", "padded", "long", "endless")
+    }
     if sum(counts[name] for name in ("whole", "endless")) + _count(others, _PATTERNS["point"]) < len(others):
         return None
     behind = pc.subtract(pc.binary_length(pointed), pc.find_substring(pointed, "."))

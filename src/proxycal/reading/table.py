@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
 from proxycal.files import explained, first_line
+from proxycal.limits import check_file, readable
 from proxycal.reading.plan import input_kind, plan_and_tables
 from proxycal.reading.text import refuse_duplicates
 
@@ -65,7 +66,9 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
     with explained(path, "read"):
         if path.is_dir():
             raise StoreError(f"'{path}' is a folder: name the file in it")
-        frame = _read_parquet(path, text) if kind == "parquet" else _read_text(path, text)
+        check_file(path)
+        with readable(path):
+            frame = _read_parquet(path, text) if kind == "parquet" else _read_text(path, text)
     if frame.empty:
         raise StoreError(
             f"'{path}' has {frame.shape[1]} columns and no rows: check that it was exported completely"
@@ -95,6 +98,9 @@ def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
         table = pq.read_table(io.BytesIO(content))
         refuse_duplicates(path, table.column_names)
         frame = table.to_pandas()
+        if set(frame.index.names) & set(table.column_names):
+            # pandas keeps one of the columns as labels of the rows: it may have a role.
+            frame = frame.reset_index()
     return frame.astype({name: "string" for name in text if name in frame})
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from proxycal.errors import StoreError
 from proxycal.files import explained, first_line
+from proxycal.limits import readable
 from proxycal.reading.layout import layout_of, opened_text
 from proxycal.reading.workbook import sheet_rows
 
@@ -52,8 +53,9 @@ def text_layout(path: Path) -> Layout:
 
 def refuse_duplicates(path: Path, header: Sequence[str]) -> None:
     """Refuse a table with two columns of one name."""
+    seen: dict[str, int] = {}
     for position, name in enumerate(header):
-        first = header.index(name)
+        first = seen.setdefault(name, position)
         if name.strip() and first < position:
             raise StoreError(
                 f"'{path}' has two columns named '{name}' (columns {first + 1} and {position + 1}): "
@@ -97,7 +99,7 @@ def _csv_tables(path: Path, layout: Layout, rows: int) -> Iterator[pa.Table]:
         reader = pd.read_csv(path, **options)
     with reader:
         while True:
-            with explained(path, "read"), text_explained(path):
+            with explained(path, "read"), readable(path), text_explained(path):
                 chunk = next(reader, None)
             if chunk is None:
                 return
@@ -111,7 +113,8 @@ def _sheet_tables(path: Path, rows: int) -> Iterator[pa.Table]:
         header = next(read, [])
         refuse_duplicates(path, header)
         while True:
-            piece = list(itertools.islice(read, rows))
+            with readable(path):
+                piece = list(itertools.islice(read, rows))
             if not piece:
                 return
             columns = [pa.array(values, type=pa.string()) for values in zip(*piece, strict=True)]

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# A few kilobytes can unpack to more than the memory holds.
-LARGEST = 2_000_000_000
-
 
 def sheet_rows(path: Path) -> Iterator[list[str]]:
     """The rows of the first sheet, the header first; rows without a value are left out."""
@@ -90,9 +87,6 @@ def _book(path: Path) -> Iterator[Any]:
     import openpyxl
 
     try:
-        with zipfile.ZipFile(path) as packed:
-            if sum(part.file_size for part in packed.infolist()) > LARGEST:
-                raise StoreError(f"'{path}' unpacks to more than memory may hold: save it as CSV or Parquet")
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             yield book

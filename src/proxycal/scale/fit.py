@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from proxycal.engine import check_scheduler
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.registry import METHODS
 from proxycal.reading.table import read_table
@@ -104,6 +105,7 @@ def opened(
     """One table that is spread over files: a frame where it is small or no Parquet, else its pieces."""
     text = roles.text
     names = [os.fspath(name) for name in tables]
+    check_scheduler(engine, scheduler)
     if len(names) == 1 and fits_in_memory(names[0], LARGE):
         yield read_table(names[0], text)
         return

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
 from proxycal.files import explained
+from proxycal.limits import check_file, readable
 from proxycal.reading.plan import Plan, input_kind, plan_of
 from proxycal.reading.table import parquet_explained
 from proxycal.reading.text import refuse_duplicates
@@ -54,10 +55,12 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
     with explained(place, "read"):
         if place.is_dir():
             raise StoreError(f"'{path}' is a folder: name the files in it")
+        check_file(place, rows_at_once=BATCH)
         size = place.stat().st_size
         if size == 0:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
-        facts = _look_at_parquet(place) if kind == "parquet" else _look_at_text(place, text)
+        with readable(place):
+            facts = _look_at_parquet(place) if kind == "parquet" else _look_at_text(place, text)
     if facts["rows"] == 0:
         raise StoreError(
             f"'{path}' has {len(facts['columns'])} columns and no rows: check that it was exported completely"
@@ -110,7 +113,7 @@ def _parquet_tables(source: Source, start: int, stop: int) -> Iterator[pa.Table]
             at += rows
         read = file.iter_batches(batch_size=BATCH, row_groups=wanted, use_threads=False)
         while True:
-            with explained(path, "read"), parquet_explained(path):
+            with explained(path, "read"), readable(path), parquet_explained(path):
                 batch = next(read, None)
             if batch is None:
                 return
