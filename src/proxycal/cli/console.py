@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
-from proxycal.table.surface import APP_CHOICES
+from proxycal.table.surface import APP_CHOICES, in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ def say_next(*command: object) -> None:
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(visible(" ".join(text.split())), file=sys.stderr)
+    print(visible(in_dialect(" ".join(text.split()))), file=sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:
