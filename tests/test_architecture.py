@@ -17,13 +17,14 @@ PACKAGE = Path(proxycal.__file__).parent
 TESTS = Path(__file__).parent
 GUIDE = TESTS.parent / "CONTRIBUTING.md"
 DOORS = {"cli", "app"}
-WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
+WEB = {"shiny", "htmltools", "starlette", "uvicorn"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
 NUMERIC = {"numpy", "scipy", "sklearn"}
 # The rooms of data frames; elsewhere a frame is made on demand, inside a function that returns it.
 FRAME_ROOMS = {
     "table",
     "files",
+    "reading",
     "scale",
     "store",
     "datasets",

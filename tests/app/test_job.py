@@ -13,7 +13,8 @@ from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.request import Request
 from proxycal.app.tables import Table, read_upload
 from proxycal.app.workspace import Workspace, Workspaces
-from proxycal.files import read_table, write_table
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
 from proxycal.report.numbers import size_text
 from proxycal.report.summary import sentence
 from proxycal.settings import Settings
