@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proxycal.report.numbers import between, change, number, size_text
 from proxycal.report.shell import visible
-from proxycal.report.summary import between, change, number, ratio_between, ratio_text, sentence
+from proxycal.report.summary import ratio_between, ratio_text, sentence
+from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +54,8 @@ def estimate_table(fit: Fit) -> Table:
         table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        shown = (ratio_text(fit, row), ratio_between(fit, row)) if log else (between(row.low, row.high),)
-        numbers = (number(row.alpha), number(row.se), *shown)
+        size, se, interval = size_text(row)
+        numbers = (size, se, ratio_text(fit, row), ratio_between(fit, row)) if log else (size, se, interval)
         note = (Text(visible(row.note)),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")
@@ -90,11 +92,12 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
         if finding.ok:
             if every:
                 console.print(
-                    Text("  ok  ", style="green") + Text(visible(f"{finding.question} {finding.reading}"))
+                    Text("  ok  ", style="green")
+                    + Text(visible(in_dialect(f"{finding.question} {finding.reading}")))
                 )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
         console.print(Text(mark, style="bold red") + Text(visible(f"{finding.question} {finding.statistic}")))
-        console.print(visible(f"      {finding.reading}"))
+        console.print(visible(in_dialect(f"      {finding.reading}")))
         if finding.remedy:
-            console.print(visible(f"      -> {finding.remedy}"))
+            console.print(visible(in_dialect(f"      -> {finding.remedy}")))
