@@ -18,7 +18,7 @@ import proxycal
 from proxycal.cli import main
 from proxycal.cli.request import Given
 from proxycal.errors import ProxycalError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 from proxycal.scale.ledger import NAME, claim
 from proxycal.scale.sources import batches, look_at
 from proxycal.store.place import RUN_FILES
