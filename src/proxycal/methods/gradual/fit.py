@@ -263,7 +263,7 @@ def environment_columns(arrays: Arrays) -> dict[str, Array]:
 
 
 def interactions(effect: str, columns: Mapping[str, Array]) -> list[tuple[str, str]]:
-    """Pairs of columns whose effects on the bias depend on each other: with "by:COLUMN", it and each other."""
+    """Pairs of columns whose effects on the bias depend on each other: "by:COLUMN" is it with others."""
     if effect == "constant":
         return []
     column = effect.removeprefix("by:")
