@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from proxycal.files import write_text
+from proxycal.report.numbers import amount, amounts
 from proxycal.report.pictures import Picture
-from proxycal.report.summary import between, change, facts, number, sentence
+from proxycal.report.summary import change_text, facts, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +63,12 @@ def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str],
 def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            "all rows" if part.by is None else f"{part.by}: {row['group']}",
-            number(row["reported"]),
-            number(row["calibrated"]),
-            between(row["low"], row["high"]),
-            change(row["change_pct"]),
+            ("mean of " if part.statistic == "mean" else "")
+            + ("all rows" if part.by is None else f"{part.by}: {row['group']}"),
+            amount(row["reported"]),
+            amount(row["calibrated"]),
+            amounts(row["low"], row["high"]),
+            change_text(part, row),
         )
         for part in fit.totals
         for row in (part.records() if part.by is None else part.records()[:-1])

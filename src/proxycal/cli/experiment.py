@@ -119,6 +119,9 @@ def _polls(out: Path | None, quick: bool, quiet: bool) -> None:
 
 
 def _folder(out: Path | None) -> Path:
+    from proxycal.store import check_folder
+
     if out is None:
         raise StoreError("--out is required: name a folder for the results")
+    check_folder(out)
     return out

@@ -23,15 +23,21 @@ def fit(
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run in an existing run folder.")
+    ] = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
     """Fit a table, in one or several files, and write a run folder with report.html."""
+    from proxycal.store import check_run_folder
+
     request = given.read(out)
     if request.out is None:
         raise StoreError("--out is required: name a new folder for the run")
     folder = Path(request.out)
-    console.check_writable(folder)
+    check_run_folder(folder, tables)
+    console.refuse_replacing(folder, force)
     with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 
@@ -46,4 +52,4 @@ def fit(
         console.show(model)
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
-        console.say_next("proxycal", "calibrate", folder, *tables, "--out", place)
+        console.say_next("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place))
