@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
     # The record of totals, as they are concluded.
     "effect/grouped.py": "effect/test_totals.py",
+    "effect/row_truth.py": "effect/test_totals.py",
     # The attributes of the model.
     "found.py": "test_model.py",
     # The record that the questions of the audit share.
@@ -57,6 +58,9 @@ TESTED_ELSEWHERE = {
     "methods/gradual/refusals.py": "methods/gradual/test_answer.py",
     "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
     "methods/gradual/shape.py": "methods/gradual/test_answer.py",
+    "methods/gradual/in_pieces.py": "methods/gradual/test_fit.py",
+    "methods/gradual/rows.py": "methods/gradual/test_answer.py",
+    "methods/gradual/tables.py": "methods/gradual/test_fit.py",
     "methods/gradual/surface.py": "methods/gradual/test_fit.py",
     "methods/gradual/thresholds.py": "methods/gradual/test_answer.py",
     # Pages and answers, end to end.

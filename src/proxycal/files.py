@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import os
-import secrets
+import shutil
 import warnings
 import zlib
 from contextlib import contextmanager
@@ -23,6 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
+from proxycal.limits import check_file, readable
+from proxycal.locks import temporary_file
+from proxycal.safe_csv import safe_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,12 +41,14 @@ _PRECISION: Literal["round_trip"] | None = (
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends without an error.
 
+    A link is followed, and a file that is overwritten keeps its permissions.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, atomic_file(Path(folder, "a.txt")) as temporary:
     ...     _ = temporary.write_text("whole or not at all")
     """
-    path = Path(path)
-    with explained(path, "written"):
+    given, path = Path(path), Path(os.path.realpath(path))
+    with explained(given, "written"):
         # Renaming over a device, a pipe or a folder would replace it instead of writing to it.
         if path.exists() and not path.is_file():
             raise StoreError(f"'{path}' is not an ordinary file: choose another name for the output")
@@ -52,14 +57,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 f"'{path}' cannot be written: the folder '{path.parent}' does not exist; create it first"
             )
         # The ending stays last, since writers choose compression by it.
-        temporary = path.parent / f".{secrets.token_hex(6)}.tmp.{path.name}"
-        try:
+        ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+        with temporary_file(path.parent, ending) as temporary:
             yield temporary
+            if path.exists():
+                shutil.copymode(path, temporary)
             sync(temporary)
             os.replace(temporary, path)
             sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -73,15 +78,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
+def write_table(frame: Any, path: str | os.PathLike[str], safe: bool = False) -> None:
     """Write a pandas or polars frame as CSV or Parquet, by the ending of `path`.
 
     A pandas index is written as columns, unless it is the plain numbering of the rows.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
     """
     path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
         table = table.reset_index()
+    if safe and kind == "csv":
+        table = safe_frame(table)
     with atomic_file(path) as temporary:
         try:
             if kind == "csv":
@@ -102,7 +110,9 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
     with explained(path, "read"):
         if path.is_dir():
             raise StoreError(f"'{path}' is a folder: name the CSV or Parquet file in it")
-        frame = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
+        check_file(path)
+        with readable(path):
+            frame = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
     if frame.empty:
         raise StoreError(
             f"'{path}' has {frame.shape[1]} columns and no rows: check that it was exported completely"
@@ -179,8 +189,9 @@ def check_header(path: Path) -> None:
 
 def refuse_duplicates(path: Path, header: Sequence[str]) -> None:
     """Refuse a table with two columns of one name."""
+    seen: dict[str, int] = {}
     for position, name in enumerate(header):
-        first = header.index(name)
+        first = seen.setdefault(name, position)
         if name.strip() and first < position:
             raise StoreError(
                 f"'{path}' has two columns named '{name}' (columns {first + 1} and {position + 1}): "
@@ -196,6 +207,9 @@ def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
         table = pq.read_table(io.BytesIO(content))
         refuse_duplicates(path, table.column_names)
         frame = table.to_pandas()
+        if set(frame.index.names) & set(table.column_names):
+            # pandas keeps one of the columns as labels of the rows: it may have a role.
+            frame = frame.reset_index()
     return frame.astype({name: "string" for name in text if name in frame})
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
 from proxycal.result import Fit, FittedRows
@@ -80,12 +81,13 @@ def _kept(
     allowed = METHODS[settings.method].allows
     about = describe(table, encoder, arrays, settings, allowed, named)
     predicted = predict(fitted, arrays, about.shown)
+    graded = beside(about.training, settings, fitted.verdict)
     return Fit(
         estimate=fitted.estimate,
-        estimates=fitted.estimates,
+        estimates=(*fitted.estimates, *graded.estimates),
         share_biased=fitted.share_biased,
         verdict=fitted.verdict,
-        findings=most_helpful_first((*about.findings, *fitted.findings), fitted.verdict),
+        findings=most_helpful_first((*about.findings, *fitted.findings, *graded.findings), fitted.verdict),
         settings=settings,
         roles=encoder.roles,
         n=n,

@@ -27,7 +27,7 @@ from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import pandas as pd
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.questions.answers import Power, Refutation
+    from proxycal.questions.power import PowerPoint
     from proxycal.questions.refits import KeptFit, Progress
     from proxycal.questions.refute import RefuterName
     from proxycal.result import Finding, Prediction
@@ -323,6 +324,7 @@ class ProxyCalibrator(Found, BaseEstimator):
         alphas: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0),
         repetitions: int = 20,
         progress: Progress | None = None,
+        tell: Callable[[PowerPoint], None] | None = None,
     ) -> Power:
         """What size of bias these rows could show: known ones are injected, on top of what was found.
 
@@ -330,13 +332,17 @@ class ProxyCalibrator(Found, BaseEstimator):
         ----------
         alphas : sequence of float, default (0.25, 0.5, 1, 2, 5)
             Sizes in sds of the bias-free outcome; no bias at all is always tried too.
-        repetitions, progress
+        repetitions : int, default 20
+            Most tables of a size; a size is left as soon as its answer is clear.
+        progress
             As in `refute`.
+        tell : callable, default None
+            Told of each size, as a row of the table, once its answer is clear.
 
         """
         from proxycal.questions.power import power
 
-        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress))
+        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress, tell))
 
     # --- pages and files ---
 

@@ -45,6 +45,7 @@ def losses() -> pd.DataFrame:
             "county": rng.integers(0, 25, n),
             "reported_loss": true + rng.normal(0, 0.3, n),
             "verified_loss": np.where(rng.random(n) < 0.2, true, np.nan),
+            "trusted_office": np.arange(n) % 7 == 0,
             "damage_reported_by_owner": true + rng.normal(0, 0.3, n),
             "flooded_area": true + rng.normal(0, 0.3, n),
             "unrelated": rng.normal(size=n),
@@ -63,6 +64,7 @@ def test_names_and_values_give_the_roles(losses):
         "county": "cluster",
         "reported_loss": "outcome",
         "verified_loss": "truth",
+        "trusted_office": "trusted",
         "damage_reported_by_owner": "",  # reported too: it would hide the bias
         "flooded_area": "proxies",  # no name says so: it moves with the outcome
         "unrelated": "environment",

@@ -37,6 +37,7 @@ _PROXY = {
 }
 _PROXY |= {"baseline", "before", "earlier", "lag", "lagged", "past", "previous", "prior", "registered"}
 _TRUE = {"true", "truth", "validated", "verified", "audited"}
+_TRUSTED = {"trusted", "trustworthy", "unbiased"}
 _ID = {"id", "ids", "uid", "uuid", "key", "caseid", "recordid", "rowid", "seqn"}
 _WEIGHT = {"weight", "weights", "wt", "wgt", "pweight"}
 # A weight of these names says how many equal rows there were.
@@ -156,6 +157,8 @@ def _by_itself(column: _Column) -> Guess:
         return Guess(name, "weights", "its name says so, and all are above 0")
     if column.continuous and column.called(_TRUE):
         return Guess(name, "truth", f"its name says '{column.called(_TRUE)}'")
+    if column.called(_TRUSTED) and set(column.values.unique()) <= {0, 1}:
+        return Guess(name, "trusted", f"its name says '{column.called(_TRUSTED)}', and all are true or false")
     if column.called(_CLUSTER) and whole and _FEW_CLUSTERS <= column.levels < rows:
         return Guess(name, "cluster", f"rows share a {column.called(_CLUSTER)}")
     if not column.number and column.levels > _LEVELS:

@@ -23,6 +23,7 @@ from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
 from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
+from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
@@ -178,11 +179,12 @@ def _audit_step(page: Page) -> None:
     def _ask() -> None:
         try:
             roles = page.roles()
+            asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
+            # The checks are the same in both directions, so they need not wait for the choice.
+            settings = settings_from({"direction": "over", **asked})
         except ProxycalError:
-            return  # said by the output below
-        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
-        # The checks are the same in both directions, so they need not wait for the choice.
-        auditing(_need(page.opened()).table.frame, roles, settings_from({"direction": "over", **asked}))
+            return  # said by the output below, or by the run
+        auditing(_need(page.opened()).table.frame, roles, settings)
 
     @render.ui
     def audit() -> HTML:
@@ -358,6 +360,8 @@ async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
             return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
         raise
+    except MemoryError as error:
+        raise out_of_memory("working") from error
     except Exception as error:
         raise ProxycalError(defect(error)) from error
 

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import ParseError
 
 from proxycal.errors import ProxycalError, StoreError, TableError
 from proxycal.files import atomic_file, read_table
+from proxycal.limits import check_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,11 +153,8 @@ def _from_excel(path: Path) -> tuple[Path, str]:
 def _sheet(workbook: Path) -> tuple[str, list[tuple[Any, ...]]]:
     import openpyxl
 
+    check_file(workbook)
     try:
-        with zipfile.ZipFile(workbook) as packed:
-            # A few kilobytes can unpack to more than the memory holds.
-            if sum(part.file_size for part in packed.infolist()) > 10 * LIMIT:
-                raise StoreError(f"'{workbook}' unpacks to more than this page can hold: save it as Parquet")
         book = openpyxl.load_workbook(workbook, read_only=True, data_only=True)
         try:
             sheet = book.worksheets[0]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.app.request import Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
+from proxycal.limits import out_of_memory
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.surface import speaking
 
@@ -43,6 +44,9 @@ def main(folder: Path) -> int:
             run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
     except ProxycalError as error:
         tell({"error": str(error)})
+        return 2
+    except MemoryError:
+        tell({"error": str(out_of_memory("working"))})
         return 2
     except Exception as error:
         tell({"error": defect(error)})
@@ -117,7 +121,8 @@ def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ProxycalWarning)
         answer = model.calibrate(frame)
-    write_table(pd.concat([frame, answer], axis=1), path)
+    # Somebody else may have written the table, and most people open the answer in a spreadsheet.
+    write_table(pd.concat([frame, answer], axis=1), path, safe=True)
     return [str(item.message) for item in caught if issubclass(item.category, ProxycalWarning)]
 
 

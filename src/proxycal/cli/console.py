@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from proxycal.errors import StoreError
-from proxycal.report.shell import role_options, setting_options, shell
+from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
 from proxycal.table.surface import APP_CHOICES
 
@@ -38,29 +36,6 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
     page = folder / "report.html"
     model.report(page)
     return page
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a run folder that cannot be written, before a long fit and not after it."""
-    from proxycal.store import MANIFEST
-
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        other = min(entry.name for entry in folder.iterdir())
-        raise StoreError(
-            f"'{folder}' holds other files ('{other}'): choose a new or empty folder for the run"
-        )
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another folder")
-    try:
-        with tempfile.TemporaryDirectory(dir=place, prefix=".proxycal-"):
-            pass
-    except OSError as error:
-        raise StoreError(
-            f"'{folder}' cannot be written: {error.strerror or error}; choose another folder for --out"
-        ) from error
 
 
 def result(model: ProxyCalibrator) -> dict[str, Any]:
@@ -98,22 +73,25 @@ def show(model: ProxyCalibrator) -> None:
 
 def say(*lines: str) -> None:
     """Plain lines on standard output."""
-    print(*lines, sep="\n")
+    print(*map(visible, lines), sep="\n")
 
 
 def say_next(*command: object) -> None:
     """The command to run next."""
-    print(f"\nnext:   {command[0] if len(command) == 1 else shlex.join(map(str, command))}")
+    text = str(command[0]) if len(command) == 1 else shlex.join(map(str, command))
+    print(f"\nnext:   {visible(text)}")
 
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(" ".join(text.split()), file=sys.stderr)
+    print(visible(" ".join(text.split())), file=sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:
     """One JSON object; what is not a finite number is null."""
-    print(json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False))
+    # JSON has its own way to write what a terminal would obey; a program that reads it gets the same text.
+    text = json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False)
+    print(unseen_as_json(text))
 
 
 def say_choice(**commands: str) -> None:
@@ -123,7 +101,7 @@ def say_choice(**commands: str) -> None:
         return
     print("\nnext:   choose the direction of the bias, which data cannot tell")
     for direction, command in commands.items():
-        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {command}")
+        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {visible(command)}")
 
 
 def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:

@@ -30,7 +30,9 @@ def demo(
     json_output: Json = False,
 ) -> None:
     """Fit measured weights with a known injected bias, and print the truth beside the estimate."""
-    console.check_writable(out)
+    from proxycal.store import check_run_folder
+
+    check_run_folder(out)
     with console.working("fitting weights with an injected bias", quiet):
         from proxycal.model import ProxyCalibrator
         from proxycal.testing.example import EXAMPLE_ALPHA, biased_weights

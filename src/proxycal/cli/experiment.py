@@ -108,6 +108,9 @@ def _case_study(
 
 
 def _folder(out: Path | None) -> Path:
+    from proxycal.store import check_folder
+
     if out is None:
         raise StoreError("--out is required: name a folder for the results")
+    check_folder(out)
     return out

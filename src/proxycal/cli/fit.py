@@ -27,11 +27,13 @@ def fit(
     json_output: Json = False,
 ) -> None:
     """Fit a table, in one or several files, and write a run folder with report.html."""
+    from proxycal.store import check_run_folder
+
     request = given.read(out)
     if request.out is None:
         raise StoreError("--out is required: name a new folder for the run")
     folder = Path(request.out)
-    console.check_writable(folder)
+    check_run_folder(folder, tables)
     with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 

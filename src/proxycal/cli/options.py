@@ -35,6 +35,9 @@ Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted ru
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula.")
+]
 Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
 
 # Help of the generated options; {choices} are those of the setting. One line for each setting.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proxycal.mixture.wide.widen import WideLaw
 
 # A curve is smooth long before this many rows are averaged, at this many places.
-CURVE_ROWS, CURVE_POINTS = 2_000, 400
+CURVE_ROWS, CURVE_POINTS = 1_000, 400
 
 
 @dataclass(frozen=True, slots=True)

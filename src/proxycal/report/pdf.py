@@ -101,7 +101,7 @@ def _text(fit: Fit) -> list[str]:
     if fit.questions:
         lines += ["", "Attempts to refute it"]
     for attempt in refutations(fit):
-        state = "survived" if attempt.ok else "REFUTED"
+        state = attempt.state
         lines += _wrapped(f"  {attempt.kind}: {state}. {attempt.reading} ({attempt.statistic})")
     if "power" in fit.questions:
         lines += _wrapped(f"  power: {fit.questions['power'].reading}")

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proxycal.report.numbers import between, change, number, size_text
+from proxycal.report.shell import visible
 from proxycal.report.summary import ratio_between, ratio_text, sentence
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     """Verdict, answer, estimators side by side, and the findings that ask for something."""
     console = output() if console is None else console
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
-    console.print(sentence(fit))
+    console.print(visible(sentence(fit)))
     console.print()
     console.print(estimate_table(fit))
     show_findings(console, fit.findings)
@@ -54,7 +55,7 @@ def estimate_table(fit: Fit) -> Table:
         used = row.name == main
         size, se, interval = size_text(row)
         numbers = (size, se, ratio_text(fit, row), ratio_between(fit, row)) if log else (size, se, interval)
-        note = (Text(row.note),) if noted else ()
+        note = (Text(visible(row.note)),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")
     return table
@@ -64,7 +65,7 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     """Totals or means, a row per group; the columns of `ProxyCalibrator.totals`."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     if by is not None:
-        table.add_column(by)
+        table.add_column(Text(visible(by)))
     for heading in ("rows", "reported", "calibrated", f"{level * 100:g}% interval", "change"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in totals.to_dict("records"):
@@ -75,7 +76,7 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
             between(row["low"], row["high"]),
             change(row["change_pct"]),
         )
-        table.add_row(*(() if by is None else (Text(str(row[by])),)), *values)
+        table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), *values)
     output().print(table)
 
 
@@ -89,10 +90,12 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
     for finding in findings:
         if finding.ok:
             if every:
-                console.print(Text("  ok  ", style="green") + Text(f"{finding.question} {finding.reading}"))
+                console.print(
+                    Text("  ok  ", style="green") + Text(visible(f"{finding.question} {finding.reading}"))
+                )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
-        console.print(Text(mark, style="bold red") + Text(f"{finding.question} {finding.statistic}"))
-        console.print(f"      {finding.reading}")
+        console.print(Text(mark, style="bold red") + Text(visible(f"{finding.question} {finding.statistic}")))
+        console.print(visible(f"      {finding.reading}"))
         if finding.remedy:
-            console.print(f"      -> {finding.remedy}")
+            console.print(visible(f"      -> {finding.remedy}"))

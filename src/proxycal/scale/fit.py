@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from proxycal.engine import check_scheduler
 from proxycal.errors import SettingsError, TableError
 from proxycal.files import read_table
 from proxycal.methods.registry import METHODS
@@ -104,6 +105,7 @@ def opened(
     """One table that is spread over files: a frame where it is small or a single CSV, else its pieces."""
     text = [name for name in (roles.id, roles.cluster) if name is not None]
     names = [os.fspath(name) for name in tables]
+    check_scheduler(engine, scheduler)
     if len(names) == 1 and fits_in_memory(names[0], LARGE):
         yield read_table(names[0], text)
         return

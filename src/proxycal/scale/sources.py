@@ -24,6 +24,7 @@ from proxycal.files import (
     parquet_explained,
     refuse_duplicates,
 )
+from proxycal.limits import check_file, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,10 +66,12 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
     with explained(place, "read"):
         if place.is_dir():
             raise StoreError(f"'{path}' is a folder: name the CSV or Parquet files in it")
+        check_file(place, rows_at_once=BATCH)
         size = place.stat().st_size
         if size == 0:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
-        facts = _look_at_csv(place, text) if kind == "csv" else _look_at_parquet(place)
+        with readable(place):
+            facts = _look_at_csv(place, text) if kind == "csv" else _look_at_parquet(place)
     if facts["rows"] == 0:
         raise StoreError(
             f"'{path}' has {len(facts['columns'])} columns and no rows: check that it was exported completely"
@@ -118,7 +121,7 @@ def _parquet_tables(source: Source, start: int, stop: int) -> Iterator[pa.Table]
             at += rows
         read = file.iter_batches(batch_size=BATCH, row_groups=wanted, use_threads=False)
         while True:
-            with explained(path, "read"), parquet_explained(path):
+            with explained(path, "read"), readable(path), parquet_explained(path):
                 batch = next(read, None)
             if batch is None:
                 return
@@ -150,7 +153,7 @@ def _csv_chunks(path: Path, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
         reader = pd.read_csv(path, chunksize=BATCH, **options)
     with reader:
         while True:
-            with explained(path, "read"), csv_explained(path):
+            with explained(path, "read"), readable(path), csv_explained(path):
                 chunk = next(reader, None)
             if chunk is None:
                 return

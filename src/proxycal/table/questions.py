@@ -33,6 +33,8 @@ FEW_CLUSTERS = 30
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
+# Roles whose columns are blank in rows of which nothing is known, or whose gaps have a question of their own.
+_MAY_BE_BLANK = ("truth", "inclusion", "trusted", "weights", "counts")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -58,7 +60,7 @@ def missing(table: AuditTable) -> list[Trouble]:
     holed = {name: column.missing for name, column in table.columns.items() if column.missing.any()}
     roles = {name: table.role(name) for name in holed}
     design = [name for name in holed if roles[name] in ("weights", "counts")]
-    measured = [name for name in holed if roles[name] not in ("truth", "inclusion", "weights", "counts")]
+    measured = [name for name in holed if roles[name] not in _MAY_BE_BLANK]
     troubles = [
         Trouble(
             f"column {shown(name)}: {int(holed[name].sum())} of {table.n} missing, {table.rows(holed[name])}",
@@ -185,7 +187,7 @@ def constant(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role = table.role(name)
         if (
-            role in ("truth", "inclusion")
+            role in ("truth", "inclusion", "trusted")
             or (role in ("weights", "counts") and column.numbers is not None)
             or column.missing.all()
         ):

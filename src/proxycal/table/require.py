@@ -12,6 +12,7 @@ from proxycal.table.columns import Column, code_hashables, read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
+from proxycal.table.trusted import trusted_of
 from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     counts_of(table, roles)
     refuse_other_units(table, roles)
     inclusion_of(table, roles)
+    trusted_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
     width = 0

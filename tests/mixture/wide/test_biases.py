@@ -38,7 +38,7 @@ def test_what_a_bias_may_have():
     assert may["third state"](one).states == 2
     # A gamma law and a normal spread are two laws of the same sizes.
     assert may["spread"](Law(states=1, cv=0.7)) is None
-    assert not may["gamma 0.7"](Law(states=1, spread=True)).spread
+    assert not may["gamma sizes"](Law(states=1, spread=True)).spread
     # A gate by the true outcome is a law of one size, and of outcomes known as numbers.
     assert may["gate by truth"](Law(states=2)) is None
     assert extensions(False, 2)["gate by truth"](one) is None

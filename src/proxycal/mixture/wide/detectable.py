@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.thresholds import THRESHOLDS
-from proxycal.mixture.wide.fit import extend, fit, grown, plain_start
+from proxycal.mixture.wide.fit import extend, fit, grown, plain_start, replaced
 from proxycal.mixture.wide.law import Law, layout
 
 if TYPE_CHECKING:
@@ -57,9 +57,13 @@ def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
     sd = _sd(null)
     gate = np.r_[GATE_MEAN - GATE_SD * score.mean() / score.std(), GATE_SD * direction / score.std()]
 
+    rivals: list[Fitted] = []
+
     def found(size: float) -> bool:
         moved = replace(problem, y=problem.y + size * sd * biased, low=None, high=None)
-        return _leads(null, moved, size * sd, gate, times)
+        # Rivals of one size start those of the next.
+        rivals[:] = [replaced(one, moved, STEPS) for one in rivals] or _rivals(null, moved)
+        return _leads(null, moved, size * sd, gate, times, min(rivals, key=lambda one: one.bic))
 
     low, high = LEAST, MOST
     if not found(high):
@@ -78,18 +82,8 @@ def _sd(null: Fitted) -> float:
     return float(np.sqrt(np.average(within, weights=null.problem.weights)))
 
 
-def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float) -> bool:
-    """Whether the bias that was put into the rows would lead in nine tables of ten.
-
-    The side with a bias starts at the truth, the other at the null and at shapes that mimic two groups.
-    times : the rows of the table, in those of the problem.
-    """
-    shape = null.law
-    law = replace(shape, states=1, gate="E")
-    start = grown(null, law, moved)
-    at = layout(law, moved.X.shape[1], moved.E.shape[1])
-    start[at.alpha], start[at.gamma] = size, gate
-    with_bias = fit(moved, law, start, STEPS)
+def _rivals(null: Fitted, moved: Problem) -> list[Fitted]:
+    """Models without a bias: the null, and shapes that mimic two groups."""
     plain = fit(moved, Law(), plain_start(moved, Law()), STEPS)
     two = extend(plain, Law(components=2), STEPS)
     rivals = [
@@ -97,9 +91,21 @@ def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float)
         two,
         extend(two, replace(two.law, weights_by_content=True), STEPS),
     ]
-    if shape.components > 1:
-        rivals.append(fit(moved, shape, grown(null, shape, moved), STEPS))
-    best = min(rivals, key=lambda one: one.bic)
+    if null.law.components > 1:
+        rivals.append(fit(moved, null.law, grown(null, null.law, moved), STEPS))
+    return rivals
+
+
+def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float, best: Fitted) -> bool:
+    """Whether the bias that was put into the rows would lead the best rival in nine tables of ten.
+
+    The side with a bias starts at the truth. times : the rows of the table, in those of the problem.
+    """
+    law = replace(null.law, states=1, gate="E")
+    start = grown(null, law, moved)
+    at = layout(law, moved.X.shape[1], moved.E.shape[1])
+    start[at.alpha], start[at.gamma] = size, gate
+    with_bias = fit(moved, law, start, STEPS)
     lead = with_bias.likelihood.seen(with_bias.theta).loglik - best.likelihood.seen(best.theta).loglik
     price = (with_bias.size - best.size) * float(np.log(moved.n * times))
     gain = 2.0 * times * (with_bias.loglik - best.loglik) - price

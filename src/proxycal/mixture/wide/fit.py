@@ -253,19 +253,18 @@ def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], ro
     """
     best, seen, dead = first, [first], set[str]()
     for _ in range(rounds):
-        tried: list[tuple[str, Fitted]] = []
+        tried: list[Fitted] = []
         for name, extension in extensions.items():
-            law = None if name in dead else extension(best.law)
+            # "gamma sizes: cv 0.4" is one way to be "gamma sizes": where those are far off, it is too.
+            law = None if name in dead or name.partition(":")[0] in dead else extension(best.law)
             if law is None or law == best.law:
                 continue
             one = extend(best, law, TRIAL_STEPS)
             if one.bic > best.bic + FAR_FROM_PAYING:
                 dead.add(name)
-            tried.append((name, one))
-        tried = sorted(
-            (one for one in tried if one[1].bic < best.bic + NEARLY_PAYS), key=lambda one: one[1].bic
-        )
-        finished = [fit(one.problem, one.law, one.theta) for _, one in tried[:2]]
+            tried.append(one)
+        tried = sorted((one for one in tried if one.bic < best.bic + NEARLY_PAYS), key=lambda one: one.bic)
+        finished = [fit(one.problem, one.law, one.theta) for one in tried[:2]]
         seen += finished
         if not finished or min(one.bic for one in finished) >= best.bic - LEAST_GAIN:
             return [*seen, best]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError
-from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, sizes, totals, who
+from proxycal.report.plots import estimates, gaps, gate, graded, power, residual, scatter, sizes, totals, who
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PLOTS = (
     estimates.PLOT,
     gaps.PLOT,
+    graded.PLOT,
     residual.PLOT,
     sizes.PLOT,
     scatter.CALIBRATED,
