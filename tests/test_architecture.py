@@ -17,13 +17,14 @@ PACKAGE = Path(proxycal.__file__).parent
 TESTS = Path(__file__).parent
 GUIDE = TESTS.parent / "CONTRIBUTING.md"
 DOORS = {"cli", "app"}
-WEB = {"shiny", "htmltools", "starlette", "uvicorn", "openpyxl"}
+WEB = {"shiny", "htmltools", "starlette", "uvicorn"}
 FRAMES = {"pandas", "narwhals", "polars", "pyarrow"}
 NUMERIC = {"numpy", "scipy", "sklearn"}
 # The rooms of data frames; elsewhere a frame is made on demand, inside a function that returns it.
 FRAME_ROOMS = {
     "table",
     "files",
+    "reading",
     "scale",
     "store",
     "datasets",
@@ -59,6 +60,7 @@ TESTED_ELSEWHERE = {
     "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
     "methods/gradual/shape.py": "methods/gradual/test_answer.py",
     "methods/gradual/in_pieces.py": "methods/gradual/test_fit.py",
+    "studies/polls_page.py": "studies/test_polls.py",
     "methods/gradual/rows.py": "methods/gradual/test_answer.py",
     "methods/gradual/tables.py": "methods/gradual/test_fit.py",
     "methods/gradual/surface.py": "methods/gradual/test_fit.py",

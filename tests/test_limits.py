@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from proxycal.errors import SettingsError, StoreError
-from proxycal.files import read_table
 from proxycal.limits import check_file, limit, readable
+from proxycal.reading.table import read_table
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from proxycal.files import read_table, write_table
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
 from proxycal.safe_csv import safe_table, safe_text
 
 RUN = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", "=HYPERLINK(1)"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Engine = Literal["joblib", "dask"]
 # What a cluster that lives for one piece of work does without.
-_LEAN = {
+_LEAN: dict[str, Any] = {
     # To return memory as soon as can be: pieces of work that need the same memory again fault it in again,
     # thirty times the page faults, and a quarter of calibration's time.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,

@@ -75,6 +75,27 @@ class Found:
         fit = self._fitted()
         return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
 
+    def bias_by_environment(self) -> pd.DataFrame:
+        """How a graded bias depends on each environment column, the others at their mean (method="gradual").
+
+        Returns
+        -------
+        DataFrame
+            A row per level of a category, and per place along a number: column, at, bias, low, high and
+            relative_to. The bias is in the outcome's units and the stated direction, its interval pointwise.
+
+        """
+        fit = self._fitted()
+        shapes = fit.method_fit.details.shapes
+        if not shapes:
+            raise SettingsError(
+                f"method='{fit.settings.method}' has no bias that grades with the environment to show: "
+                "fit with method='gradual'"
+                if fit.settings.method != "gradual"
+                else f"no bias was estimated: {fit.estimate.note}"
+            )
+        return shapes_frame(shapes, fit.encoder)
+
     def plot(self, kind: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw one picture of the fitted rows.
 
@@ -110,27 +131,6 @@ class Found:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def bias_by_environment(self) -> pd.DataFrame:
-        """How a graded bias depends on each environment column, the others at their mean (method="gradual").
-
-        Returns
-        -------
-        DataFrame
-            A row per level of a category, and per place along a number: column, at, bias, low, high and
-            relative_to. The bias is in the outcome's units and the stated direction, its interval pointwise.
-
-        """
-        fit = self._fitted()
-        shapes = fit.method_fit.details.shapes
-        if not shapes:
-            raise SettingsError(
-                f"method='{fit.settings.method}' has no bias that grades with the environment to show: "
-                "fit with method='gradual'"
-                if fit.settings.method != "gradual"
-                else f"no bias was estimated: {fit.estimate.note}"
-            )
-        return shapes_frame(shapes, fit.encoder)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")

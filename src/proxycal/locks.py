@@ -64,7 +64,9 @@ def temporary_file(folder: Path, ending: str = "") -> Iterator[Path]:
     finally:
         if fcntl is not None:
             os.close(descriptor)
-        path.unlink(missing_ok=True)
+        # What cannot be removed now is removed by the next program.
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 @contextmanager
@@ -142,8 +144,11 @@ def alone(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
         yield
     finally:
         # First the name, then the lock: who waits for it sees that the name is another's.
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
+        try:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        finally:
+            os.close(descriptor)
 
 
 def holder(folder: Path) -> str:

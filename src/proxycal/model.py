@@ -348,9 +348,9 @@ class ProxyCalibrator(Found, BaseEstimator):
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
-        from proxycal.report.page import page_bytes
+        from proxycal.report.page import page_bytes, page_kind
 
-        write_bytes(path, page_bytes(self._fitted(), pdf=os.fspath(path).lower().endswith(".pdf")))
+        write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""

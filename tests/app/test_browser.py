@@ -25,7 +25,8 @@ from app.driving import (
 )
 from browser import use_scheme, use_width
 from proxycal.errors import ProxycalError
-from proxycal.files import read_table, write_table
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
 from proxycal.report.numbers import size_text
 from proxycal.report.summary import sentence
 from proxycal.table.surface import speaking

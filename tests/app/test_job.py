@@ -13,7 +13,8 @@ from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.request import Request
 from proxycal.app.tables import Table, read_upload
 from proxycal.app.workspace import Workspace, Workspaces
-from proxycal.files import read_table, write_table
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
 from proxycal.report.numbers import size_text
 from proxycal.report.summary import sentence
 from proxycal.settings import Settings
@@ -22,7 +23,7 @@ from proxycal.settings import Settings
 @pytest.fixture
 def workspaces(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    opened = Workspaces()
+    opened = Workspaces(places=2)
     yield opened
     opened.close_all()
 

@@ -27,11 +27,9 @@ from proxycal.table.surface import speaking
 if TYPE_CHECKING:
     import pandas as pd
 
-    from proxycal.model import ProxyCalibrator
-
 Tell = Callable[[dict[str, Any]], None]
 
-CALIBRATED = "calibrated.csv"
+RUN, CALIBRATED = "run", "calibrated.csv"
 
 
 def main(folder: Path) -> int:
@@ -76,7 +74,7 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         return count
 
     begin("reading the table")
-    from proxycal.files import read_table
+    from proxycal.reading.table import read_table
 
     frame = read_table(table, text=request.roles.text)
     refuse_taken(frame)
@@ -95,9 +93,9 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         count = begin("fitting injected biases", request.repetitions)
         model.power(repetitions=request.repetitions, progress=count)
     begin("calibrating")
-    warned = write_calibrated(model, frame, folder / CALIBRATED)
+    model.save(folder / RUN)
+    warned = write_calibrated(folder / RUN, table, folder / CALIBRATED)
     begin("drawing the report")
-    model.save(folder / "run")
     pictures = pictures_of(model.result_)  # drawn once, for the report and for the page
     write_text(folder / REPORT, render(model.result_, pictures))
     write_answer(model.result_, pictures, warned, folder)
@@ -112,17 +110,14 @@ def refuse_taken(frame: pd.DataFrame) -> None:
         )
 
 
-def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) -> list[str]:
-    """Write the table with its calibration, as `proxycal calibrate` does; return what the model warned of."""
-    import pandas as pd
-
-    from proxycal.files import write_table
+def write_calibrated(run: Path, table: Path, path: Path) -> list[str]:
+    """Write the table with its calibration, as `proxycal calibrate` does; return what it warned of."""
+    from proxycal.scale.calibrate import calibrate_files
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ProxycalWarning)
-        answer = model.calibrate(frame)
-    # Somebody else may have written the table, and most people open the answer in a spreadsheet.
-    write_table(pd.concat([frame, answer], axis=1), path, safe=True)
+        # Somebody else may have written the table, and most people open the answer in a spreadsheet.
+        calibrate_files(run, [table], path, safe=True)
     return [str(item.message) for item in caught if issubclass(item.category, ProxycalWarning)]
 
 

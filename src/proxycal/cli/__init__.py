@@ -28,7 +28,7 @@ from proxycal.cli import (
     totals,
     web,
 )
-from proxycal.errors import ProxycalError, ProxycalWarning
+from proxycal.errors import ProxycalError, ProxycalWarning, ReadingNote
 from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
@@ -87,9 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.complain("error: interrupted; no partial files were left behind")
         return INTERRUPTED
     # Only now: a command that was refused prints its one line and nothing else.
-    ours = [str(warning.message) for warning in caught if issubclass(warning.category, ProxycalWarning)]
-    for message in dict.fromkeys(ours):
-        console.complain(f"warning: {message}")
+    ours = [warning for warning in caught if issubclass(warning.category, ProxycalWarning)]
+    kinds = {str(warning.message): issubclass(warning.category, ReadingNote) for warning in ours}
+    for message, note in kinds.items():
+        console.complain(f"{'understood' if note else 'warning'}: {message}")
     return int(code or 0)
 
 

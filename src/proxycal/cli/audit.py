@@ -74,7 +74,8 @@ def _take_back(
 ) -> None:
     from dataclasses import replace
 
-    from proxycal.files import read_table, write_table
+    from proxycal.files import write_table
+    from proxycal.reading.table import read_table
     from proxycal.table.audit_sheet import PROBABILITY, take_back, truth_name
 
     fit = model.result_

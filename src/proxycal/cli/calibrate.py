@@ -54,3 +54,4 @@ def calibrate(
         where = "" if done.files == (str(out),) else parts
         before = f", {done.resumed} of them were already finished" if done.resumed else ""
         console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")
+        console.say_next("proxycal", "totals", run, *tables)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import shlex
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
-from proxycal.table.surface import APP_CHOICES
+from proxycal.table.surface import APP_CHOICES, in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
     """A table from a file, with its ids as text."""
-    from proxycal.files import read_table
+    from proxycal.reading.table import read_table
 
     return read_table(table, text=roles.text)
 
@@ -36,6 +39,17 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
     page = folder / "report.html"
     model.report(page)
     return page
+
+
+def refuse_replacing(folder: Path, force: bool) -> None:
+    """Refuse to replace a run, with the answers that were asked of it, unless that is meant."""
+    from proxycal.store import MANIFEST
+
+    if (folder / MANIFEST).exists() and not force:
+        raise StoreError(
+            f"'{folder}' already holds a run: name another folder, such as --out {free_name(folder)}, or "
+            "pass --force to replace the run, its report and the answers kept with it"
+        )
 
 
 def result(model: ProxyCalibrator) -> dict[str, Any]:
@@ -84,7 +98,7 @@ def say_next(*command: object) -> None:
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(visible(" ".join(text.split())), file=sys.stderr)
+    print(visible(in_dialect(" ".join(text.split()))), file=sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -104,9 +118,20 @@ def say_choice(**commands: str) -> None:
         print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {visible(command)}")
 
 
+def free_name(name: str | Path) -> str:
+    """The name, with a number where something of that name is there: run, run-2, run-3."""
+    stem, ending = os.path.splitext(str(name).rstrip("/"))
+    slash = "/" if str(name).endswith("/") else ""
+    numbered = (f"{stem}-{count}{ending}" for count in itertools.count(2))
+    return (
+        next(free for free in itertools.chain([f"{stem}{ending}"], numbered) if not os.path.exists(free))
+        + slash
+    )
+
+
 def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:
     """The fit of a table with these roles and settings, to be pasted."""
-    options = {**role_options(roles), **setting_options(settings), "--out": "run"}
+    options = {**role_options(roles), **setting_options(settings), "--out": free_name("run")}
     if config is not None:
         # Sections of settings are in the file only.
         options["--config"] = str(config)

@@ -23,6 +23,9 @@ def fit(
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run in an existing run folder.")
+    ] = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -34,6 +37,7 @@ def fit(
         raise StoreError("--out is required: name a new folder for the run")
     folder = Path(request.out)
     check_run_folder(folder, tables)
+    console.refuse_replacing(folder, force)
     with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 
@@ -48,4 +52,4 @@ def fit(
         console.show(model)
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
-        console.say_next("proxycal", "calibrate", folder, *tables, "--out", place)
+        console.say_next("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place))

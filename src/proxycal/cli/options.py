@@ -21,9 +21,12 @@ from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
 from proxycal.table.roles import LIST_ROLES, Roles
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
+Table = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Excel or Parquet file.", show_default=False)
+]
 Tables = Annotated[
-    list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="TABLE...", help="CSV, TSV, Excel or Parquet files.", show_default=False),
 ]
 Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)

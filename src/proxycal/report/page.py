@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import os
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
+from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
 from proxycal.report.numbers import amount, amounts, between, number, percent, size_text, sized
 from proxycal.report.pictures import pictures_of
@@ -77,6 +79,22 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         options=options(fit),
         refutations=refutations(fit),
         power=fit.questions.get("power"),
+    )
+
+
+def page_kind(path: str | os.PathLike[str]) -> str:
+    """Whether a report of this name is "html" or "pdf"; nothing else is written.
+
+    >>> page_kind("report.PDF")
+    'pdf'
+    """
+    name = os.fspath(path).lower()
+    kinds = {".html": "html", ".htm": "html", ".pdf": "pdf"}
+    for ending, kind in kinds.items():
+        if name.endswith(ending):
+            return kind
+    raise StoreError(
+        f"'{os.fspath(path)}' must end in .html or .pdf: a report is a page for the browser or a PDF"
     )
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from proxycal.report.numbers import between, change, number, size_text
 from proxycal.report.shell import visible
 from proxycal.report.summary import ratio_between, ratio_text, sentence
+from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,11 +92,12 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
         if finding.ok:
             if every:
                 console.print(
-                    Text("  ok  ", style="green") + Text(visible(f"{finding.question} {finding.reading}"))
+                    Text("  ok  ", style="green")
+                    + Text(visible(in_dialect(f"{finding.question} {finding.reading}")))
                 )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
         console.print(Text(mark, style="bold red") + Text(visible(f"{finding.question} {finding.statistic}")))
-        console.print(visible(f"      {finding.reading}"))
+        console.print(visible(in_dialect(f"      {finding.reading}")))
         if finding.remedy:
-            console.print(visible(f"      -> {finding.remedy}"))
+            console.print(visible(in_dialect(f"      -> {finding.remedy}")))

@@ -31,7 +31,7 @@ from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
 from proxycal.scale.sources import Source, batches, look_at
-from proxycal.scale.writers import join, table_writer
+from proxycal.scale.writers import join, style_like, table_writer
 from proxycal.store import check_folder, check_output, load_fit, run_digest
 from proxycal.table.wording import counted
 
@@ -98,8 +98,10 @@ def calibrate_files(
     progress: Callable[[int, int], None] | None = None,
     safe: bool = False,
 ) -> CalibratedFiles:
-    """Calibrate CSV or Parquet files with a run folder: their rows and columns, then those of `calibrate`.
+    """Calibrate files with a run folder: their rows and columns, then those of `calibrate`.
 
+    tables : CSV, TSV, Excel or Parquet files. A text table that is written as text keeps every value as it
+    stands, its separator and its decimal sign.
     out : a folder for any number of tables, in which each becomes one file, or several (NAME-00000.parquet,
     ...) where it is large; or for one table a file, by its ending. Rows keep their order.
     jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. jobs=None
@@ -199,10 +201,12 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
     path, at, unanswered = Path(folder, work.part.name), work.part.start, 0
     if os.path.getsize(work.source.path) != work.source.bytes:
         raise StoreError(f"'{work.source.path}' changed while it was read: start again in a new folder")
-    with table_writer(path, work.header) as write:
-        for table in batches(work.source, work.part.start, work.part.stop):
-            names = needed_columns(fit, table.column_names)
-            frame = table.select(names).to_pandas(ignore_metadata=True)
+    # Text that becomes text again passes as it stands: 01003 stays 01003, and 1.50 is not made 1.5.
+    reading = work.source.plan if kind_of(path) == "csv" else None
+    with table_writer(path, work.header, style_like(work.source, path)) as write:
+        for table in batches(work.source, work.part.start, work.part.stop, as_text=reading is not None):
+            chosen = table.select(needed_columns(fit, table.column_names))
+            frame = chosen.to_pandas(ignore_metadata=True) if reading is None else reading.frame(chosen)
             # Messages about rows name them by their number in the table.
             frame.index = pd.RangeIndex(at, at + len(frame))
             try:
@@ -229,7 +233,7 @@ def _fit(run: str, digest: str) -> Fit:
 def _is_folder(out: Path, tables: Sequence[str]) -> bool:
     """Whether `out` is meant as a folder; a file is for one table, and its folder must be there."""
     if not tables:
-        raise StoreError("no table to calibrate: name CSV or Parquet files")
+        raise StoreError("no table to calibrate: name CSV, TSV, Excel or Parquet files")
     if out.is_dir() or not out.suffix:
         check_folder(out)
         return True
@@ -248,9 +252,8 @@ def _workers(jobs: int | None, tables: Sequence[str]) -> int:
 
 
 def _look(tables: Sequence[str], fit: Fit, how: _How) -> list[Source]:
-    text = [name for name in (fit.roles.id, fit.roles.cluster) if name is not None]
     workers = min(how.jobs, len(tables)) if how.engine == "joblib" else 1
-    found = dict(map_as_done(partial(look_at, text=text), tables, jobs=workers))
+    found = dict(map_as_done(partial(look_at, text=fit.roles.text), tables, jobs=workers))
     sources = [found[position] for position in range(len(tables))]
     for source in sources:
         refuse_taken(source.columns, f"'{source.path}'")

@@ -172,7 +172,9 @@ def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
     data = to_pandas(frame, roles.columns)
     table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
     if settings is not None:
-        table = replace(table, scale=settings.scale, log_proxies=settings.log_proxies)
+        table = replace(
+            table, scale=settings.scale, log_proxies=settings.log_proxies, missing=settings.missing
+        )
     for role, name in roles:
         try:
             if role in ("cluster", "id"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
@@ -49,6 +50,36 @@ def in_file() -> bool:
 def in_shell() -> bool:
     """Whether the reader types options."""
     return _surface.get() == "shell"
+
+
+_SETTING = re.compile(
+    r"\b(method|missing|scale|effect|interval|direction|log_proxies)=(?:'([^']*)'|\"([^\"]*)\")"
+)
+
+
+def in_dialect(text: str) -> str:
+    """A sentence that names settings as in Python, in the words of this surface.
+
+    >>> in_dialect("fit with missing='impute'")
+    "fit with missing='impute'"
+    >>> with speaking("shell"):
+    ...     in_dialect("Compare with method='exact'.")
+    'Compare with --method exact.'
+    >>> with speaking("app"):
+    ...     in_dialect("fit with missing='impute'")
+    'fit with “fill in missing values”'
+    """
+    surface = _surface.get()
+    if surface == "python":
+        return text
+
+    def said(found: re.Match[str]) -> str:
+        name, value = found[1], found[2] or found[3]
+        if surface == "shell":
+            return f"--{name.replace('_', '-')} {value}"
+        return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
+
+    return _SETTING.sub(said, text)
 
 
 def choose(setting: str, *values: str) -> str:
