@@ -63,7 +63,8 @@ def would_be_found(fit: Fit) -> str:
 
 def _from_finding(fit: Fit, finding: Finding, table: str) -> Help:
     command = ""
-    if finding.topic == "skew" and fit.settings.scale != "log":
+    about_outcome = f"column {fit.roles.outcome!r}" in finding.statistic
+    if finding.topic == "skew" and about_outcome and fit.settings.scale != "log":
         options = (
             role_options(fit.roles) | setting_options(fit.settings) | {"--scale": "log", "--out": "run-log"}
         )
