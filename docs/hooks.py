@@ -1,4 +1,4 @@
-"""What the site takes from the code: options of each command, output columns, benchmarks, changelog, citation."""
+"""What the site takes from the code: options of each command, output columns, benchmarks, and more."""
 
 from __future__ import annotations
 

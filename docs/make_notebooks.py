@@ -1,7 +1,8 @@
 """Make notebooks of pages, so that both say the same: `python docs/make_notebooks.py`.
 
-Prose becomes text cells, Python becomes code cells; commands of the shell stay text. A block below `<!-- slow -->`
-is tagged "slow". tests/test_notebooks.py compares the notebooks with their pages and runs them.
+Prose becomes text cells, Python becomes code cells; commands of the shell stay text. A block below
+`<!-- slow -->` is tagged "slow". tests/test_notebooks.py compares the notebooks with their pages, and runs
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def notebook(page: str) -> dict[str, Any]:
 
 def _text(markdown: str) -> list[dict[str, Any]]:
     linked = LINK.sub(r"](../\1)", markdown.replace("<!-- slow -->\n", "")).strip()
-    return [{"cell_type": "markdown", "metadata": {}, "source": linked.splitlines(keepends=True)}] * bool(linked)
+    lines = linked.splitlines(keepends=True)
+    return [{"cell_type": "markdown", "metadata": {}, "source": lines}] if lines else []
 
 
 def _code(code: str, slow: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and of the pages from fresh fits, so that they show what the package does today.
+"""Draw the pictures of the README and of the pages from fresh fits: they show what the package does today.
 
 Run it with `python docs/make_pictures.py`. The pictures of a page are drawn by the code that the page shows.
 """

@@ -54,7 +54,10 @@ def test_its_cells_run_in_order(path, tmp_path, monkeypatch):
 
 
 def test_the_maker_tells_text_code_and_slow_code_apart():
-    page = "# A\n\n[b](c.md)\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n<!-- slow -->\n```python\nf()\n```\n"
+    page = (
+        "# A\n\n[b](c.md)\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
+        "<!-- slow -->\n```python\nf()\n```\n"
+    )
     made = maker.notebook(page)["cells"]
     assert [cell["cell_type"] for cell in made] == ["markdown", "code", "code"]
     assert made[0]["source"] == ["# A\n", "\n", "[b](../c.md)"]

@@ -96,7 +96,11 @@ def test_the_commands_that_try_to_break_a_fit_run(tmp_path, monkeypatch):
         ("docs/method.md", "2.6 and 2.5", "2.6 (standard error 0.4) and −2.5"),
         ("benchmarks/accuracy.md", "within 0.01%", "| JOBS | JOBS | 614 | 1 | 20 | 0.01% |"),
         ("benchmarks/accuracy.md", "in 95% of the draws", "| 95% | 95.0% | 5.0% |"),
-        ("docs/studies/nhanes.md", "in 4 of 6 draws", "than self-report in 4 draws, the same in 2 and a higher one in 0"),
+        (
+            "docs/studies/nhanes.md",
+            "in 4 of 6 draws",
+            "self-report in 4 draws, the same in 2 and a higher one in 0",
+        ),
         ("docs/studies/nhanes.md", "by 0.54 kg", "(difference 0.540±0.191 kg)"),
         ("docs/studies/hurricane.md", "a factor of about 78", "a factor of about 78"),
         ("docs/studies/hurricane.md", "589 by county", "| storms as clusters | 589 | not identified |"),

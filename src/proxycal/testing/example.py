@@ -1,7 +1,7 @@
 """The examples of the demo and of the app: real tables with a bias of known size.
 
-Neither has a known bias of its own, so one is injected: A ~ Bernoulli(logistic(w'E)), the outcome standardised,
-then + or - alpha * A.
+Neither has a known bias of its own, so one is injected: A ~ Bernoulli(logistic(w'E)), the outcome
+standardised, then + or - alpha * A.
 """
 
 from __future__ import annotations

@@ -46,9 +46,8 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     names = [row["group"] if shown.by else "all rows" for row in rows]
     ax.set_yticks(range(len(rows)), [plain(short(name)) for name in names])
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ends = np.array([[row[name] for name in ("low", "high", "reported", "calibrated")] for row in rows])
-    if np.nanmin(ends) >= 0.0:
-        ax.set_xlim(left=0.0)
+    # Places, not bars: from zero on, the intervals of large totals would be too short to see.
+    ax.margins(x=0.1)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: brief(value)))
     by = f", by {short(shown.by)}" if shown.by else ""
