@@ -60,6 +60,7 @@ TESTED_ELSEWHERE = {
     "methods/gradual/sensitivity.py": "methods/gradual/test_answer.py",
     "methods/gradual/shape.py": "methods/gradual/test_answer.py",
     "methods/gradual/in_pieces.py": "methods/gradual/test_fit.py",
+    "studies/polls_page.py": "studies/test_polls.py",
     "methods/gradual/rows.py": "methods/gradual/test_answer.py",
     "methods/gradual/tables.py": "methods/gradual/test_fit.py",
     "methods/gradual/surface.py": "methods/gradual/test_fit.py",
@@ -136,9 +137,9 @@ def written_map() -> dict[str, set[str]]:
 
 
 def test_the_parser_sees_imports_inside_functions_and_for_types():
-    assert "proxycal.report.plots" in imports("model.py", types=False)
-    assert "matplotlib.axes" in imports("model.py")
-    assert "matplotlib.axes" not in imports("model.py", types=False)
+    assert "proxycal.report.plots" in imports("found.py", types=False)
+    assert "matplotlib.axes" in imports("found.py")
+    assert "matplotlib.axes" not in imports("found.py", types=False)
 
 
 def test_the_guide_names_every_room_and_no_other():

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from proxycal.effect.totals import Statistic
     from proxycal.engine import Engine
@@ -347,12 +346,6 @@ class ProxyCalibrator(Found, BaseEstimator):
 
     # --- pages and files ---
 
-    def plot(self, kind: str, ax: Axes | None = None) -> Axes:
-        """Draw one picture of the fitted rows; an unknown kind is answered with the list of them."""
-        from proxycal.report.plots import draw
-
-        return draw(kind, self._fitted(), ax)
-
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
         from proxycal.report.page import page_bytes, page_kind
@@ -370,16 +363,6 @@ class ProxyCalibrator(Found, BaseEstimator):
         from proxycal.report.summary import sentence
 
         return f"{asked}\n{self.result_.verdict}: {sentence(self.result_)}"
-
-    def _repr_html_(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return f"<pre>{self!r} (not fitted)</pre>"
-        from proxycal.report.summary import notebook
-
-        return notebook(self.result_)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
         """The answer for the rows of a table that have one, and which those are."""

@@ -375,8 +375,8 @@ class Fit:
     training : Arrays
         The encoded rows, or a sample of many, for questions that refit.
     totals : tuple of Totals
-        Totals of the fitted rows: in all, and by each categorical environment column; none of a table that
-        was read in pieces.
+        Totals of the fitted rows, or means where some are below zero: in all, and by each categorical
+        environment column; none of a table that was read in pieces.
     questions : dict
         Refutations and power asked since, by name.
 

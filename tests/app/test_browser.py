@@ -27,7 +27,8 @@ from browser import use_scheme, use_width
 from proxycal.errors import ProxycalError
 from proxycal.files import write_table
 from proxycal.reading.table import read_table
-from proxycal.report.summary import between, number, sentence
+from proxycal.report.numbers import size_text
+from proxycal.report.summary import sentence
 from proxycal.table.surface import speaking
 from proxycal.testing.example import biased_jobs
 
@@ -96,8 +97,8 @@ def test_alpha_on_the_page_is_that_of_the_api(answer, jobs):
     model = jobs[2]
     found = facts(answer)
     assert model.verdict_ == text(answer, "#answer .verdict") == "bias found"
-    assert found["Estimated size"] == number(model.alpha_)
-    assert found["95% interval"] == between(*model.alpha_interval_)
+    assert found["Estimated size"] == size_text(model.result_.estimate).size
+    assert found["95% interval"] == size_text(model.result_.estimate).interval
     assert text(answer, "#answer .sentence") == sentence(model.result_)
     assert float(found["Estimated size"]) == pytest.approx(1.0, abs=0.1)  # what was put in
 
@@ -346,7 +347,7 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         model = proxycal.ProxyCalibrator(roles, direction="over", method="moments").fit(
             read_table(tmp_path / f"{seed}.csv")
         )
-        assert facts(page)["Estimated size"] == number(model.alpha_)
+        assert facts(page)["Estimated size"] == size_text(model.result_.estimate).size
         (tmp_path / str(seed)).mkdir()
         found = read_table(download(page, "get_table", tmp_path / str(seed)))
         assert (found["y"] == table["y"]).all()

@@ -54,3 +54,10 @@ def test_the_pace_is_learnt_from_the_last_run():
     assert pace.expect(1000, 10, "exact") == pytest.approx(3 * usual)
     pace.learn(usual, 1000 * usual)
     assert pace.expect(1000, 10, "exact") == pytest.approx(10 * usual)
+
+
+def test_a_job_that_waits_says_its_place():
+    waiting = Progress("starting", 0, 4, 0, 0, 0.0, 0.0, waiting=3)
+    share, words = share_and_words(waiting, expected=6.0)
+    assert share == 0
+    assert "place 3 in the queue" in words

@@ -104,7 +104,7 @@ def test_a_place_that_cannot_be_written_is_refused(here, monkeypatch):
     def full(*_, **__):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    monkeypatch.setattr("proxycal.store.place.temporary_folder", full)
     for check in (check_run_folder, check_folder, check_output):
         with pytest.raises(StoreError, match="Read-only file system"):
             check("new.csv")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from proxycal.files import write_text
 from proxycal.questions.refute import REFUTERS
 from proxycal.report.helps import helps
+from proxycal.report.numbers import amount, amounts
 from proxycal.report.pictures import Picture
-from proxycal.report.summary import between, change, facts, number, refutations, sentence
+from proxycal.report.summary import change_text, facts, refutations, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +74,12 @@ def _asked(kind: str) -> str:
 def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            "all rows" if part.by is None else f"{part.by}: {row['group']}",
-            number(row["reported"]),
-            number(row["calibrated"]),
-            between(row["low"], row["high"]),
-            change(row["change_pct"]),
+            ("mean of " if part.statistic == "mean" else "")
+            + ("all rows" if part.by is None else f"{part.by}: {row['group']}"),
+            amount(row["reported"]),
+            amount(row["calibrated"]),
+            amounts(row["low"], row["high"]),
+            change_text(part, row),
         )
         for part in fit.totals
         for row in (part.records() if part.by is None else part.records()[:-1])

@@ -18,11 +18,12 @@ from shiny import App, ui
 from proxycal.app import views
 from proxycal.app.guard import Guard, policy_for
 from proxycal.app.messages import Messages
+from proxycal.app.patience import Patient
 from proxycal.app.server import make_server
 from proxycal.app.tables import LIMIT
 from proxycal.app.timing import Pace
 from proxycal.app.upload import Door
-from proxycal.app.workspace import Workspaces
+from proxycal.app.workspace import PAGES, Workspaces, remove_left
 from proxycal.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ HOST = "127.0.0.1"
 _GRACE = 2
 # Bytes of one message of a page: the roles of its columns are the longest.
 _MESSAGE = 2**20
+# Connections at a time: those of all pages that may be open, with their sockets and files.
+_LINES = 6 * PAGES
 
 
 def build(port: int, token: str, limit: int = LIMIT) -> ASGIApp:
@@ -49,6 +52,7 @@ def build(port: int, token: str, limit: int = LIMIT) -> ASGIApp:
 def serve(port: int, browser: bool) -> None:
     """Show the page until the program is stopped."""
     listener = _listen(port)
+    remove_left()
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
     address = f"http://{HOST}:{port}/?token={token}"
@@ -63,6 +67,8 @@ def serve(port: int, browser: bool) -> None:
             timeout_graceful_shutdown=_GRACE,
             server_header=False,
             ws_max_size=_MESSAGE,
+            http=Patient,
+            limit_concurrency=_LINES,
         )
         uvicorn.Server(config).run(sockets=[listener])
 

@@ -98,7 +98,11 @@ def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs
     """The function that Shiny calls for every page that is opened."""
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:
-        workspace = workspaces.open()
+        try:
+            workspace = workspaces.open()
+        except (ProxycalError, OSError) as error:
+            _turn_away(session, str(error))
+            return
         session.on_ended(lambda: workspaces.close(workspace))
         page = Page(input, session, workspace, pace)
         _first_step(page)
@@ -108,6 +112,14 @@ def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs
         _answer_step(page)
 
     return server
+
+
+def _turn_away(session: Session, why: str) -> None:
+    """There is no place for a further page: say so on it."""
+
+    @reactive.effect
+    async def _say() -> None:
+        await session.send_custom_message("complain", why)
 
 
 def _first_step(page: Page) -> None:

@@ -18,6 +18,7 @@ class Progress:
 
     stage : what it does now. step, steps : which of how many stages. done, total : of what is counted in this
     stage (total 0: nothing is). seconds, stage_seconds : since the start of the job and of the stage.
+    waiting : its place in the queue, 0 once it has begun.
     """
 
     stage: str
@@ -27,6 +28,7 @@ class Progress:
     total: int
     seconds: float
     stage_seconds: float
+    waiting: int = 0
 
 
 class Pace:
@@ -65,6 +67,8 @@ def share_and_words(now: Progress, expected: float) -> tuple[float, str]:
     >>> share_and_words(Progress("fitting 614 rows", 2, 4, 0, 0, 2.0, 1.0), expected=6.0)
     (0.3333333333333333, 'Step 2 of 4: fitting 614 rows. About 5 s left, judged by the size of the table.')
     """
+    if now.waiting:
+        return 0.0, f"Waiting for other runs on this computer: place {now.waiting} in the queue."
     head = f"Step {now.step} of {now.steps}: {now.stage}"
     if now.total > 0 and now.done > 0:
         left = now.stage_seconds / now.done * (now.total - now.done)

@@ -135,7 +135,7 @@ def answer(
 
 def picture(shown: Picture) -> str:
     """One picture. Its markup is our own: matplotlib escaped every text on its way into it."""
-    return _filled("picture", shown=shown, svg=Markup(shown.svg))
+    return _filled("picture", shown=shown, svg=Markup(shown.svg + shown.page_svg))
 
 
 def _for_page(text: str) -> str:

@@ -96,6 +96,7 @@ def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
         if not content:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
         table = pq.read_table(io.BytesIO(content))
+        table.validate(full=True)
         refuse_duplicates(path, table.column_names)
         frame = table.to_pandas()
         if set(frame.index.names) & set(table.column_names):

@@ -1,10 +1,17 @@
-"""One self-contained HTML page from a fitted result: no network, no script, every user string escaped."""
+"""One self-contained HTML page from a fitted result: no network, one script, every user string escaped.
+
+The script shows values under the pointer and sorts the rows. The page's own policy names its hash, so that a
+browser runs no other; without it the page shows the same numbers.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import os
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import jinja2
@@ -12,16 +19,15 @@ from markupsafe import Markup
 
 from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
+from proxycal.report.numbers import amount, amounts, between, number, percent, size_text, sized
 from proxycal.report.pictures import pictures_of
+from proxycal.report.rows import row_table
 from proxycal.report.summary import (
-    between,
-    change,
+    change_text,
     cite,
     facts,
     gate_label,
-    number,
     options,
-    percent,
     ratio_between,
     ratio_text,
     refutations,
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
 def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     """The whole page as text, to write to one .html file; the pictures are drawn unless they are given."""
     pictures = pictures_of(fit) if pictures is None else pictures
+    rows, script = row_table(fit), _script()
     return _template().render(
         fit=fit,
         sentence=sentence(fit),
@@ -52,6 +59,14 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         between=between,
         calibrates=not fit.why_left_alone,
         open_findings=[finding for finding in fit.findings if not finding.ok],
+        fine_findings=[finding for finding in fit.findings if finding.ok],
+        rows=rows,
+        row_data=rows.to_dict(fit),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        size_text=size_text,
+        amounts=amounts,
+        change_text=change_text,
         diagram=diagram(fit),
         width=WIDTH,
         pictures=pictures,
@@ -93,6 +108,11 @@ def page_bytes(fit: Fit, pdf: bool = False) -> bytes:
 
 
 @cache
+def _script() -> str:
+    return (files("proxycal.report") / "templates" / "report.js").read_text(encoding="utf-8")
+
+
+@cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("proxycal.report", "templates"),
@@ -101,5 +121,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent, change=change, log=math.log)
+    environment.filters.update(number=number, sized=sized, amount=amount, percent=percent, log=math.log)
     return environment.get_template("report.html")

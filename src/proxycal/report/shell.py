@@ -81,18 +81,18 @@ def setting_options(settings: Settings) -> dict[str, str]:
 
 
 def visible(text: str) -> str:
-    """The text with what a terminal would obey, not show, written out: escape codes, and marks that reorder.
+    r"""The text with what a terminal would obey, not show, written out: escape codes, and marks that reorder.
 
-    >>> visible("a\\x1b[2Jb\\n")
-    'a\\\\x1b[2Jb\\n'
+    >>> visible("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
     """
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def unseen_as_json(text: str) -> str:
-    """The same for a text that is JSON, in its notation.
+    r"""The same for a text that is JSON, in its notation.
 
-    >>> unseen_as_json('"\\x7f"')
-    '"\\\\u007f"'
+    >>> unseen_as_json('"\x7f"')
+    '"\\u007f"'
     """
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proxycal.report.numbers import between, change, number, size_text
 from proxycal.report.shell import visible
-from proxycal.report.summary import between, change, number, ratio_between, ratio_text, sentence
+from proxycal.report.summary import ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def estimate_table(fit: Fit) -> Table:
         table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        shown = (ratio_text(fit, row), ratio_between(fit, row)) if log else (between(row.low, row.high),)
-        numbers = (number(row.alpha), number(row.se), *shown)
+        size, se, interval = size_text(row)
+        numbers = (size, se, ratio_text(fit, row), ratio_between(fit, row)) if log else (size, se, interval)
         note = (Text(visible(row.note)),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")

@@ -115,8 +115,11 @@ def _parquet_tables(source: Source, start: int, stop: int) -> Iterator[pa.Table]
         while True:
             with explained(path, "read"), readable(path), parquet_explained(path):
                 batch = next(read, None)
-            if batch is None:
-                return
+                if batch is None:
+                    return
+                batch.validate(full=True)
+                # Read here, where it can be said to be damaged: whoever makes a frame of it reads it again.
+                _ = batch.schema.pandas_metadata
             if skip < batch.num_rows:
                 yield pa.Table.from_batches([batch.slice(skip)])
             skip = max(skip - batch.num_rows, 0)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxycal.errors import StoreError
 from proxycal.files import explained
+from proxycal.locks import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +125,7 @@ def _check_writable(folder: Path, given: Name) -> None:
     if not folder.is_dir():
         raise StoreError(f"'{given}' cannot be written: '{folder}' is a file; choose another place")
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".proxycal-"):
+        with temporary_folder(folder):
             pass
     except OSError as error:
         raise StoreError(

@@ -39,6 +39,11 @@ def plots_of(fit: Fit) -> list[Plot]:
     return [plot for plot in PLOTS if not plot.lacking(fit) and plot.on_page(fit)]
 
 
+def main_plot(fit: Fit) -> Plot:
+    """The plot that shows the result best: errors where some were measured, else what content leaves."""
+    return gaps.PLOT if not gaps.PLOT.lacking(fit) else residual.PLOT
+
+
 def draw(kind: str, fit: Fit, ax: Axes | None = None) -> Axes:
     """Draw one plot by its kind; an unknown kind is answered with the list of them."""
     if kind not in KINDS:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.report.numbers import number
 from proxycal.report.plots.plot import Plot
 from proxycal.report.style import BIASED, INK, label, plain, short, styled
-from proxycal.report.summary import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
