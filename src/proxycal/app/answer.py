@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from proxycal.files import write_text
-from proxycal.report.numbers import amount, amounts
+from proxycal.report.numbers import total_text
 from proxycal.report.pictures import Picture
 from proxycal.report.summary import change_text, facts, sentence
 
@@ -65,9 +65,7 @@ def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
         (
             ("mean of " if part.statistic == "mean" else "")
             + ("all rows" if part.by is None else f"{part.by}: {row['group']}"),
-            amount(row["reported"]),
-            amount(row["calibrated"]),
-            amounts(row["low"], row["high"]),
+            *total_text(row),
             change_text(part, row),
         )
         for part in fit.totals
