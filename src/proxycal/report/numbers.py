@@ -142,7 +142,7 @@ def total_text(row: Mapping[str, float]) -> TotalText:
     """A total or mean as text: in words from a million on, else to the decimals of its interval.
 
     >>> total_text({"reported": -0.4953, "calibrated": -0.0073, "low": -0.0324, "high": 0.0178})
-    TotalText(reported='-0.495', calibrated='-0.007', interval='-0.032 to 0.018')
+    TotalText(reported='-0.4953', calibrated='-0.0073', interval='-0.0324 to 0.0178')
     """
     reported, calibrated, low, high = (row[name] for name in ("reported", "calibrated", "low", "high"))
     if any(abs(value) >= _IN_WORDS for value in (reported, calibrated, low, high)):
