@@ -20,8 +20,8 @@ from proxycal.report.style import BIASED, MUTED, UNBIASED
 from proxycal.report.summary import shares
 from proxycal.result import Curve, EnvironmentColumn, Estimate, Gaps
 
-# Validated rows and sizes that vary are no part of the example: their pictures are tested elsewhere.
-SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "sizes")]
+# Validated rows, graded biases and sizes that vary are no part of the example: their pictures are tested elsewhere.
+SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "graded", "sizes")]
 
 
 def texts(ax):
@@ -44,7 +44,7 @@ def test_every_kind_makes_its_own_figure_and_survives_few_rows(kind, example):
 
 def test_a_wrong_kind_lists_the_right_ones(example):
     with pytest.raises(
-        SettingsError, match="estimates, gaps, residual, sizes, calibrated, content, totals, who"
+        SettingsError, match="estimates, gaps, graded, residual, sizes, calibrated, content, totals, who"
     ):
         plots.draw("pie", example())
 
