@@ -20,7 +20,7 @@ from proxycal.report.style import BIASED, MUTED, UNBIASED
 from proxycal.report.summary import shares
 from proxycal.result import Curve, EnvironmentColumn, Estimate, Gaps
 
-# Validated rows, graded biases and sizes that vary are no part of the example: their pictures are tested elsewhere.
+# No part of the example; their pictures are tested elsewhere.
 SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "graded", "sizes")]
 
 
