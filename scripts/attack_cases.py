@@ -10,17 +10,21 @@ import gzip
 import io
 import json
 import os
+import re
 import socket
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Seen = tuple[bool, str]
 ROLES = ["--outcome", "y", "--proxies", "p_1,p_2,p_3", "--environment", "e_1,e_2"]
@@ -124,9 +128,9 @@ def page(**scope: object) -> list[dict]:
         app = serve.build(8000)
     messages = list(scope.pop("messages", [{"type": "http.request"}]))
     headers = [(b"host", b"127.0.0.1:8000"), *scope.pop("headers", [])]
-    scope = {"type": "http", "method": "GET", "path": "/", "raw_path": b"/", "scheme": "http", "headers": headers,
-             "query_string": b"", "http_version": "1.1", "server": ("127.0.0.1", 8000), "root_path": "",
-             "client": ("127.0.0.1", 1), "app": None, **scope}  # fmt: skip
+    scope = {"type": "http", "method": "GET", "path": "/", "raw_path": b"/", "scheme": "http",
+             "headers": headers, "query_string": b"", "http_version": "1.1", "root_path": "", "app": None,
+             "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), **scope}  # fmt: skip
     sent: list[dict] = []
 
     async def talk() -> None:
@@ -203,6 +207,7 @@ for _name, _text in {
 
 
 def upload(path: Path, name: str) -> Seen:
+    """Whether the app refuses a file."""
     from proxycal.app.tables import read_upload
     from proxycal.errors import ProxycalError
 
@@ -225,6 +230,7 @@ def _xlsx(here: Path) -> Seen:
         for part in old.namelist():
             text = old.read(part)
             if part.endswith("sheet1.xml"):
+                text = re.sub(rb"<dimension[^>]*/>", b"", text)
                 text = text.replace(b'r="2"', b'r="100000000"').replace(b'"A2"', b'"A100000000"')
             new.writestr(part, text)
     return upload(here / "far.xlsx", "far.xlsx")
@@ -236,7 +242,7 @@ def _wide_xlsx(here: Path) -> Seen:
 
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet()
-    sheet.append(["y", *[None] * 16_382, "z"])
+    sheet.append([f"c{number}" for number in range(16_384)])
     book.save("t.xlsx")
     with zipfile.ZipFile("t.xlsx") as old, zipfile.ZipFile("far.xlsx", "w", zipfile.ZIP_DEFLATED) as new:
         for part in old.namelist():
@@ -261,7 +267,7 @@ def _columns(here: Path) -> Seen:
 )
 def _parquet(here: Path) -> Seen:
     column = pa.array(np.zeros(1_000_000))
-    table = pa.table({name: column for name in ("y", "p_1", "p_2", "p_3", "e_1", "e_2")})
+    table = pa.table(dict.fromkeys(("y", "p_1", "p_2", "p_3", "e_1", "e_2"), column))
     with pq.ParquetWriter("big.parquet", table.schema) as writer:
         for _ in range(40):
             writer.write_table(table)
@@ -308,15 +314,17 @@ def _memory(here: Path) -> Seen:
 # --- run folders and outputs ----------------------------------------------------------------------------
 
 
-@case("outputs", "fit --out is a link to a folder, twice", quick=False)
+@case("outputs", "a run folder that is a link to a folder, saved twice")
 def _link(here: Path) -> Seen:
+    from proxycal import load
+
+    model = load("run")
     Path("real").mkdir()
     Path("link").symlink_to("real")
-    codes = [shell("fit", "table.csv", *FIT, "--out", "link")[::2] for _ in range(2)]
+    for _ in range(2):
+        model.save("link")
     whole = Path("link").is_symlink() and Path("real/manifest.json").exists()
-    return whole and all(
-        code == 0 for code, _ in codes
-    ), f"exits {[code for code, _ in codes]} {codes[-1][1]}"
+    return whole, "the link stays, the run is behind it" if whole else "the link is gone"
 
 
 @case("outputs", "fit --out . in a run folder")
@@ -363,11 +371,13 @@ def _mode(here: Path) -> Seen:
 
 @case("outputs", "a hidden folder of the user beside a run")
 def _hidden(here: Path) -> Seen:
+    from proxycal import load
+
     Path(".run.previous").mkdir()
     Path(".run.previous/thesis.txt").write_text("mine")
-    code = shell("fit", "table.csv", *FIT, "--out", "run")[0]
+    load("run").save("run")
     there = Path(".run.previous/thesis.txt").exists()
-    return code == 0 and there, "its file is still there" if there else "its file is gone"
+    return there, "its file is still there" if there else "its file is gone"
 
 
 @case("outputs", "what a killed program left beside an output")
@@ -401,7 +411,8 @@ def _race(here: Path) -> Seen:
     pid = os.fork()
     if pid == 0:
         while True:
-            model.save("run")
+            with contextlib.suppress(ProxycalError):
+                model.save("run")
     failed, reads, until = [], 0, time.monotonic() + 15
     try:
         while time.monotonic() < until:

@@ -1,11 +1,11 @@
-"""Attacks on the package, each in a process of its own with a limit on time and memory, and what came of them.
+"""Attacks on the package, each in a process of its own with limits on time and memory, and what came of them.
 
     python scripts/attacks.py                         runs all, prints what did not hold
     python scripts/attacks.py --out after.csv         and writes a row for each
     python scripts/attacks.py --page before.csv after.csv benchmarks/attacks.md    the two side by side
 
-Expected of every attack: exit 0 or 2, one accurate message, no data changed, bounded memory and time. The same
-script runs against another version: put its `src` first on PYTHONPATH.
+Expected of every attack: exit 0 or 2, one accurate message, no data changed, bounded memory and time. The
+same script runs against another version: put its `src` first on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
         return False, f"no answer in {case.seconds or SECONDS} s", seconds
     if not content:
         return False, "the process died", seconds
-    return (*json.loads(content), seconds)
+    held, seen = json.loads(content)
+    return held, seen.replace(f"{here}/", ""), seconds
 
 
 def _in_child(case: Case, here: Path, writing: int) -> None:
@@ -107,8 +108,8 @@ def page(before: Path, after: Path) -> str:
     lines = [
         "# Attacks, before and after",
         "",
-        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `python scripts/attacks.py`; "
-        "each runs in a process of its own with limits on time and memory.",
+        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `scripts/attacks.py`: "
+        "each attack runs in a process of its own with limits on time and memory.",
         "",
         "| attack | before | now | what is seen now |",
         "|---|---|---|---|",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -82,12 +83,10 @@ def every_k(error: str, prepare, work, check) -> int:
     """Do the work with its first, second, ... call failing, until none does; how many times that was."""
     for k in range(1, 2000):
         prepare()
-        with failing(k, error) as shim:
-            try:
-                work()
-            except (StoreError, MemoryError) as failure:
-                # A full disk is said in our words; that there is no memory, by the program as a whole.
-                assert isinstance(failure, StoreError) or error == "MemoryError"
+        # A full disk is said in our words; that there is no memory, by the program as a whole.
+        said = suppress(StoreError, *([MemoryError] if error == "MemoryError" else []))
+        with failing(k, error) as shim, said:
+            work()
         check()
         if shim.calls < k:
             return k - 1

@@ -91,3 +91,12 @@ def test_a_lock_is_for_one_block(tmp_path):
     with alone(tmp_path / "run"):
         assert len(names(tmp_path)) == 1
     assert names(tmp_path) == []
+
+
+def test_where_nothing_may_be_written_beside_a_folder_there_is_no_lock(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with alone(tmp_path / "run"):
+        pass

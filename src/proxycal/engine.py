@@ -66,7 +66,7 @@ def map_as_done(
         raise SettingsError(f"jobs={jobs!r}: use a whole number of 1 or more")
     _check_names(engine, scheduler)
     # More processes than cores only wait for each other, and hold memory meanwhile.
-    jobs = min(jobs, max(len(items), 1), _cores())
+    jobs = 1 if jobs == 1 else min(jobs, max(len(items), 1), _cores())
     if engine == "dask":
         return _by_dask(function, items, jobs, scheduler)
     return _in_turn(function, items) if jobs == 1 else _by_joblib(function, items, jobs)

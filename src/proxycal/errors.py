@@ -43,4 +43,4 @@ class ProxycalWarning(UserWarning):
 
 
 class ReadingNote(ProxycalWarning):
-    """What had to be understood of a file to read it: separators, decimal signs, dates, codes. The message is one line."""
+    """What had to be understood of a file to read it. The message says it in one line, with an example."""

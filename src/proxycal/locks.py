@@ -11,6 +11,7 @@ system knows no locks, nothing is held and nothing is removed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -123,20 +124,15 @@ def clean_once(folder: Path) -> None:
 
 @contextmanager
 def alone(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Be the only writer of a folder, which need not exist; StoreError that says who is after `patience`."""
-    path, until = _lock_of(folder), time.monotonic() + patience
-    while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        state = _hold(descriptor)
-        if state is not False and _is_at(descriptor, path):
-            break
-        os.close(descriptor)
-        if state is False and time.monotonic() > until:
-            raise StoreError(
-                f"'{folder}' is being written by {holder(folder) or 'another program'}: wait until that has "
-                "ended, or choose another folder"
-            )
-        time.sleep(_LOOK)
+    """Be the only writer of a folder, which need not exist; StoreError that says who is after `patience`.
+
+    Where nothing may be written beside the folder, it is written without a lock.
+    """
+    path = _lock_of(folder)
+    descriptor = _locked(folder, path, time.monotonic() + patience)
+    if descriptor is None:
+        yield
+        return
     try:
         command = " ".join(Path(part).name if i == 0 else part for i, part in enumerate(sys.argv[:2]))
         os.ftruncate(descriptor, 0)
@@ -149,6 +145,27 @@ def alone(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
                 path.unlink()
         finally:
             os.close(descriptor)
+
+
+def _locked(folder: Path, path: Path, until: float) -> int | None:
+    """The open lock of a folder; None where there can be none."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                return None
+            raise
+        state = _hold(descriptor)
+        if state is not False and _is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+        if state is False and time.monotonic() > until:
+            raise StoreError(
+                f"'{folder}' is being written by {holder(folder) or 'another program'}: wait until that has "
+                "ended, or choose another folder"
+            )
+        time.sleep(_LOOK)
 
 
 def holder(folder: Path) -> str:

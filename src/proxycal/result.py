@@ -43,11 +43,7 @@ def plain(value: Any, infinity: str | None = "inf") -> Any:
 
 
 def number(value: Any) -> float:
-    """The number that `plain` wrote.
-
-    >>> number(None), number("-inf"), number(2)
-    (nan, -inf, 2.0)
-    """
+    """The number that `plain` wrote: None is NaN, "inf" and "-inf" are infinite."""
     return math.nan if value is None else float(value)
 
 
@@ -295,6 +291,8 @@ class Details:
     gaps : errors of validated rows, of a method that learns from them.
     by_validation : whether the answer for rows was chosen by its error on validated rows, so that it stands
     whatever the verdict.
+    detectable : size of a bias that would have been found in nine tables of ten, in units of alpha.
+    rows_needed : rows in all at which one of the estimated size would be; NaN where rows do not help.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -311,6 +309,8 @@ class Details:
     shapes: tuple[BiasShape, ...] = ()
     gaps: Gaps | None = None
     by_validation: bool = False
+    detectable: float = math.nan
+    rows_needed: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from proxycal.report.style import BIASED, MUTED, UNBIASED
 from proxycal.report.summary import shares
 from proxycal.result import Curve, EnvironmentColumn, Estimate, Gaps
 
-# No part of the example; their pictures are tested elsewhere.
+# Validated rows, sizes that vary and graded biases are no part of the example: they are drawn elsewhere.
 SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "graded", "sizes")]
 
 

@@ -1,4 +1,4 @@
-"""Connections that say nothing are closed: a line that is held open and never used is one that others lack."""
+"""Connections that say nothing are closed: one that is held open and never used is one that others lack."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Patient(H11Protocol):
     seconds = HEADERS
     _late: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """A line was opened: its first request is due."""
         super().connection_made(transport)
         self._await_headers()

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proxycal.app.request import Request
+from proxycal.app.request import REFITS, Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 from proxycal.limits import out_of_memory
 from proxycal.result import OUTPUT_COLUMNS
@@ -61,7 +61,7 @@ def defect(error: Exception) -> str:
 
 def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
     """The stages, in order; every one is told before it begins."""
-    steps = 4 + (request.repetitions > 0)
+    steps = 4 + (request.repetitions > 0) + bool(request.refute)
     numbers = iter(range(1, steps + 1))
 
     def begin(stage: str, total: int = 0) -> Callable[[int, int], None]:
@@ -92,13 +92,20 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         model.n_jobs = joblib.cpu_count()
         count = begin("fitting injected biases", request.repetitions)
         model.power(repetitions=request.repetitions, progress=count)
+    if request.refute:
+        import joblib
+
+        model.n_jobs = joblib.cpu_count()
+        model.refute(request.refute, REFITS, begin("trying to break the fit", REFITS))  # type: ignore[arg-type]
     begin("calibrating")
     model.save(folder / RUN)
     warned = write_calibrated(folder / RUN, table, folder / CALIBRATED)
     begin("drawing the report")
     pictures = pictures_of(model.result_)  # drawn once, for the report and for the page
     write_text(folder / REPORT, render(model.result_, pictures))
-    write_answer(model.result_, pictures, warned, folder)
+    # Why nothing was calibrated is what the answer itself says.
+    others = [text for text in warned if text != model.result_.why_left_alone]
+    write_answer(model.result_, pictures, others, folder)
 
 
 def refuse_taken(frame: pd.DataFrame) -> None:

@@ -261,6 +261,7 @@ _OURS = (
         record="proxycal.methods.gradual.fit:GradualFit",
         pieces="proxycal.methods.gradual.in_pieces:fit_pieces",
         pieces_in_memory=True,
+        effects=("constant", "by:"),
         cost=(4.5, 0.2),
     ),
     Method(

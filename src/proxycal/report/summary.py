@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
+from proxycal.report.helps import would_be_found
 from proxycal.report.numbers import change, number, percent, size_text, sized
 from proxycal.report.shell import listed, role_options, shell
 
@@ -45,11 +46,8 @@ def sentence(fit: Fit) -> str:
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
     )
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is {then}."
-    return (
-        f"These data cannot tell whether {y} is {way}: the estimate of {size} is not reliable, "
-        f"and {y} is {then}."
-    )
+        return f"No evidence that {y} is {way} was found; {y} is {then}. {would_be_found(fit)}"
+    return f"These data cannot tell whether {y} is {way}; {y} is {then}."
 
 
 def ratio_text(fit: Fit, row: Estimate) -> str:
@@ -85,6 +83,8 @@ def facts(fit: Fit) -> tuple[tuple[str, str], ...]:
     if fit.settings.scale == "log":
         size = (("Biased rows report", ratio_text(fit, main)), (level, ratio_between(fit, main)))
     counts = (("Share of biased rows", percent(fit.share_biased)), ("Rows in the fit", f"{fit.n:,}"))
+    if fit.verdict == "not identified":
+        return (*((f"{name} (do not quote)", value) for name, value in (*size, counts[0])), counts[1])
     return size + counts
 
 

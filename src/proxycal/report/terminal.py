@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.report.helps import Help
     from proxycal.result import Finding, Fit
 
 _STYLE = {"bias found": "bold red", "no bias found": "bold blue", "not identified": "bold yellow"}
@@ -34,8 +35,23 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
     console.print(visible(sentence(fit)))
     console.print()
-    console.print(estimate_table(fit))
+    if fit.verdict == "not identified":
+        console.print(Text("do not quote these sizes:", style="dim"))
+    console.print(estimate_table(fit), style="dim" if fit.verdict == "not identified" else "")
     show_findings(console, fit.findings)
+
+
+def show_helps(listed: Sequence[Help]) -> None:
+    """What would help where the data do not answer, most helpful first."""
+    if not listed:
+        return
+    console = output()
+    console.print()
+    console.print("what would help, most helpful first:")
+    for place, item in enumerate(listed, start=1):
+        console.print(visible(in_dialect(f"  {place}. {item.text}")))
+        if item.command:
+            console.print(visible(f"     {item.command}"))
 
 
 def estimate_table(fit: Fit) -> Table:

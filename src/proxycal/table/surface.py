@@ -94,7 +94,8 @@ def choose(setting: str, *values: str) -> str:
     if surface == "shell":
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
-    return f"choose {labels} {'in step 2' if setting in ('direction', 'scale') else 'under More settings'}"
+    in_view = setting in ("direction", "scale", "missing")
+    return f"choose {labels} {'in step 2' if in_view else 'under More settings'}"
 
 
 def choose_columns(setting: str, names: Sequence[str]) -> str:

@@ -272,3 +272,14 @@ def test_pieces_of_a_table_give_the_answer_of_the_whole(rows, monkeypatch, tmp_p
         assert pieces.share_biased_ == pytest.approx(whole.share_biased_, abs=1e-6)
         answers = [model.calibrate(marked)["y_cal"] for model in (pieces, whole)]
         np.testing.assert_allclose(answers[0], answers[1], atol=1e-5)
+
+
+def test_a_bias_that_rises_in_one_group_only_needs_the_interaction(rows):
+    slope = np.where(rows["g"] == "c", 1.0, 0.0) * (rows["e"] - 40.0)
+    bent = rows.assign(y=rows["true"] + slope)
+    plain, own = fitted(bent), fitted(bent, effect="by:g")
+    left = [rmse(model.calibrate(bent)["shift"] - slope - (model.calibrate(bent)["shift"] - slope).mean())
+            for model in (plain, own)]  # fmt: skip
+    assert left[1] < 0.4 * left[0]
+    with pytest.raises(SettingsError, match="'nowhere' is not an environment column; use one of e, f, g"):
+        fitted(bent, effect="by:nowhere")

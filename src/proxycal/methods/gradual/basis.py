@@ -215,6 +215,7 @@ def fit_basis(
     if trusted:
         # A column that varies among trusted rows only says nothing of the bias.
         used = {name: values for name, values in used.items() if np.ptp(values) > 0.0}
+        interactions = [pair for pair in interactions if not (set(pair) & set(kinds)) - set(used)]
     terms = tuple(_fit_term(name, kinds[name], values, weights, units) for name, values in used.items())
     named = {term.name: term for term in terms}
     for pair in interactions:

@@ -18,7 +18,7 @@ from scipy.linalg import block_diag
 from scipy.special import ndtr
 
 from proxycal.effect.row_truth import RowBias
-from proxycal.errors import TableError
+from proxycal.errors import SettingsError, TableError
 from proxycal.methods.gradual.answer import GradualAnswer, answer_pieces
 from proxycal.methods.gradual.basis import TRUSTED, fit_basis
 from proxycal.methods.gradual.rows import OnePiece, Rows
@@ -32,7 +32,7 @@ from proxycal.methods.parts import outcome_of
 from proxycal.result import BiasShape, Details, Estimate, Finding, Prediction, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -192,9 +192,16 @@ def conclude(arrays: Arrays, pieces: Pieces, units: int, clusters: int, settings
     clusters : how many there are, 0 without any.
     """
     sample = rows_of(settings.sign, arrays)
-    kinds = choose_kinds(arrays, sample.columns, units)
+    pairs = interactions(settings.effect, sample.columns)
+    kinds = choose_kinds(arrays, sample.columns, units, pairs)
     answer = answer_pieces(
-        sample, pieces, kinds, units=units, proxy_names=arrays.proxy_names, level=settings.level
+        sample,
+        pieces,
+        kinds,
+        units=units,
+        proxy_names=arrays.proxy_names,
+        interactions=pairs,
+        level=settings.level,
     )
     w, level = arrays.weights, settings.level
     moments = fit_moments(sample.outcome, arrays.P, arrays.E, w, arrays.cluster, level)
@@ -255,7 +262,22 @@ def environment_columns(arrays: Arrays) -> dict[str, Array]:
     return columns
 
 
-def choose_kinds(arrays: Arrays, columns: Mapping[str, Array], units: int) -> dict[str, Kind]:
+def interactions(effect: str, columns: Mapping[str, Array]) -> list[tuple[str, str]]:
+    """Pairs of columns whose effects on the bias depend on each other: "by:COLUMN" is it with others."""
+    if effect == "constant":
+        return []
+    column = effect.removeprefix("by:")
+    others = [name for name in columns if name not in (column, TRUSTED)]
+    if column not in columns:
+        raise SettingsError(
+            f"effect='{effect}': '{column}' is not an environment column; use one of {', '.join(others)}"
+        )
+    return [(column, other) for other in others]
+
+
+def choose_kinds(
+    arrays: Arrays, columns: Mapping[str, Array], units: int, pairs: Sequence[tuple[str, str]] = ()
+) -> dict[str, Kind]:
     """Splines for numbers where the rows or clusters allow for their coefficients, else straight lines."""
     categories = set(arrays.levels) | {
         name
@@ -265,7 +287,7 @@ def choose_kinds(arrays: Arrays, columns: Mapping[str, Array], units: int) -> di
     bent: dict[str, Kind] = {
         name: "category" if name in categories else "spline" for name in columns if name != TRUSTED
     }
-    width = len(fit_basis(columns, bent, (), arrays.weights, units).keep)
+    width = len(fit_basis(columns, bent, pairs, arrays.weights, units).keep)
     if width * UNITS_PER_COLUMN <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
         return bent
     return {name: "category" if kind == "category" else "linear" for name, kind in bent.items()}
