@@ -64,6 +64,7 @@ def test_no_block_escapes_the_runner():
     for path in PAGES:
         text = text_of(path)
         fences = re.findall(r"^ *```(\w+)", text, flags=re.MULTILINE)
+        fences = [language for language in fences if language != "toml"]  # files, which nobody runs
         found = runner.blocks(text)
         read = len(found) + sum(block.shown is not None for block in found)
         assert len(fences) == read, f"{path.name}: {fences}"
