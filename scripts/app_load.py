@@ -32,7 +32,9 @@ async def session(address: str) -> str:
     cookie = f"proxycal-{origin.rpartition(':')[2]}={query.removeprefix('token=')}"
     socket = origin.replace("http", "ws") + "/websocket/"
     headers = {"Cookie": cookie}
-    async with websockets.connect(socket, origin=origin, additional_headers=headers, max_size=None) as line:
+    # As a browser, which sends no pings of its own.
+    options = {"additional_headers": headers, "max_size": None, "ping_interval": None}
+    async with websockets.connect(socket, origin=origin, **options) as line:
         await line.send(json.dumps({"method": "init", "data": SETTINGS}))
         await line.send(json.dumps({"method": "update", "data": {"example:shiny.action": 1}}))
         running = False

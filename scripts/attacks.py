@@ -50,7 +50,8 @@ def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
         return False, f"no answer in {case.seconds or SECONDS} s", seconds
     if not content:
         return False, "the process died", seconds
-    return (*json.loads(content), seconds)
+    held, seen = json.loads(content)
+    return held, seen.replace(f"{here}/", ""), seconds
 
 
 def _in_child(case: Case, here: Path, writing: int) -> None:

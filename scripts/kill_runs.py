@@ -27,7 +27,7 @@ ROLES = ["--outcome", "y", "--proxies", "p_1,p_2,p_3", "--environment", "e_1,e_2
 
 def commands(rows: int) -> dict[str, list[str]]:
     """What is killed; each finishes in a few seconds."""
-    fit = ["fit", "table.csv", *ROLES, "--method", "moments", "--out", "run", "--quiet"]
+    fit = ["fit", "table.csv", *ROLES, "--method", "moments", "--out", "run", "--force", "--quiet"]
     return {
         "fit": fit,
         "calibrate": ["calibrate", "run", "table.csv", "--out", "out.csv", "--quiet"],

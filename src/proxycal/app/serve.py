@@ -34,6 +34,8 @@ HOST = "127.0.0.1"
 _GRACE = 2
 # Bytes of one message of a page: the roles of its columns are the longest.
 _MESSAGE = 2**20
+# Seconds in which a browser answers that it is still there; a busy computer is slow.
+_SILENCE = 60
 # Connections at a time: those of all pages that may be open, with their sockets and files.
 _LINES = 6 * PAGES
 
@@ -67,6 +69,7 @@ def serve(port: int, browser: bool) -> None:
             timeout_graceful_shutdown=_GRACE,
             server_header=False,
             ws_max_size=_MESSAGE,
+            ws_ping_timeout=_SILENCE,
             http=Patient,
             limit_concurrency=_LINES,
         )
