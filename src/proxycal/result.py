@@ -289,10 +289,9 @@ class Details:
     two states: relative to what, and under which assumption.
     shapes : a bias that grades with the environment, along each of its columns.
     gaps : errors of validated rows, of a method that learns from them.
-    by_validation : whether the answer for rows was chosen by its error on validated rows, so that it stands
-    whatever the verdict.
-    detectable : size of a bias that would have been found in nine tables of ten, in units of alpha.
-    rows_needed : rows in all at which one of the estimated size would be; NaN where rows do not help.
+    by_validation : whether the answer for rows was chosen by validated rows, and stands whatever the verdict.
+    detectable : size of a bias found in nine tables of ten, in units of alpha. rows_needed : rows at which
+    one of the estimated size would be; NaN where rows do not help.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -413,7 +412,5 @@ class Fit:
         reasons = [finding.reading for finding in own if not finding.ok] or [own[0].reading]
         helps = [finding.remedy for finding in self.findings if not finding.ok and finding.remedy]
         advice = f" What would help most: {helps[0]}" if helps and self.verdict == "not identified" else ""
-        return (
-            f"the verdict is '{self.verdict}', so the outcome is left as reported "
-            f"(y_cal = y_obs, shift = 0): {' '.join(reasons)}{advice}"
-        )
+        left = "so the outcome is left as reported (y_cal = y_obs, shift = 0)"
+        return f"the verdict is '{self.verdict}', {left}: {' '.join(reasons)}{advice}"

@@ -32,7 +32,7 @@ def test_the_sentence_claims_no_more_than_the_verdict(verdict, says, never_says,
 
 def test_an_estimate_without_interval_says_so(example):
     nothing = float("nan")
-    data = example(estimate=replace(MATCH, low=nothing, high=nothing))
+    data = example(verdict="bias found", estimate=replace(MATCH, low=nothing, high=nothing))
     assert "no interval" in sentence(data)
 
 
