@@ -43,11 +43,7 @@ def plain(value: Any, infinity: str | None = "inf") -> Any:
 
 
 def number(value: Any) -> float:
-    """The number that `plain` wrote.
-
-    >>> number(None), number("-inf"), number(2)
-    (nan, -inf, 2.0)
-    """
+    """The number that `plain` wrote: None is NaN, "inf" and "-inf" are infinite."""
     return math.nan if value is None else float(value)
 
 

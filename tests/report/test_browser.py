@@ -95,31 +95,30 @@ def test_light_and_dark_render(page, scheme):
     assert (high + 0.05) / (low + 0.05) > 4.5
 
 
-def test_pointing_at_a_bar_and_at_a_dot_says_its_value(page):
+def pointed(page, part, x=0, y=0):
+    """What the page says of the place x, y from the middle of a part."""
     from selenium.webdriver import ActionChains
 
-    def said(css):
-        part = page.find_element("css selector", css)
-        page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", part)
-        return part, lambda: page.find_element("css selector", ".bubble").text
+    ActionChains(page).move_to_element_with_offset(part, x, y).perform()
+    # Moving there may have scrolled the page, which hides what is said: a second, small move says it again.
+    page.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    ActionChains(page).move_by_offset(0, 1).perform()
+    return page.find_element("css selector", ".bubble").text
 
-    bars = ".hero .two svg + svg [data-tip*=' of which ']"
+
+def test_pointing_at_a_bar_and_at_a_dot_says_its_value(page):
     tall = page.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].reduce((a, b) =>"
-        " a.getBoundingClientRect().height > b.getBoundingClientRect().height ? a : b)",
-        bars,
+        "return [...document.querySelectorAll('.hero .two svg + svg [data-tip*=\"of which\"]')]"
+        ".reduce((a, b) => a.getBoundingClientRect().height > b.getBoundingClientRect().height ? a : b)"
     )
-    _, bubble = said(".hero")
-    ActionChains(page).move_to_element(tall).perform()
-    assert bubble() == tall.get_attribute("data-tip")
-    cloud, bubble = said("svg[data-dots]")
+    assert pointed(page, tall) == tall.get_attribute("data-tip")
+    cloud = page.find_element("css selector", "svg[data-dots]")
     x, y = (int(part) for part in cloud.get_attribute("data-dots").split()[:2])
-    width, height = (float(part) for part in cloud.get_attribute("viewBox").split()[2:])
+    box = "const box = arguments[0].viewBox.baseVal; return [box.width, box.height]"
+    width, height = page.execute_script(box, cloud)
     scale = cloud.size["width"] / width
-    ActionChains(page).move_to_element_with_offset(
-        cloud, round((x - width / 2) * scale), round((y - height / 2) * scale)
-    ).perform()
-    assert re.match(r"index \d+: reported -?[\d.]+, calibrated -?[\d.]+, \d", bubble())
+    said = pointed(page, cloud, round((x - width / 2) * scale), round((y - height / 2) * scale))
+    assert re.match(r"index \d+: reported -?[\d.]+, calibrated -?[\d.]+, \d", said)
 
 
 def test_rows_are_sorted_and_filtered(page):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from proxycal.files import write_text
 from proxycal.questions.refute import REFUTERS
 from proxycal.report.helps import helps
-from proxycal.report.numbers import amount, amounts
+from proxycal.report.numbers import total_text
 from proxycal.report.pictures import Picture
 from proxycal.report.summary import change_text, facts, refutations, sentence
 
@@ -76,9 +76,7 @@ def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
         (
             ("mean of " if part.statistic == "mean" else "")
             + ("all rows" if part.by is None else f"{part.by}: {row['group']}"),
-            amount(row["reported"]),
-            amount(row["calibrated"]),
-            amounts(row["low"], row["high"]),
+            *total_text(row),
             change_text(part, row),
         )
         for part in fit.totals

@@ -102,4 +102,5 @@ def preview(frame: pd.DataFrame, rows: int = 5) -> list[list[str]]:
 
 def _text(value: Any) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+    text = text.removesuffix(" 00:00:00")  # a date without a time
     return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"

@@ -103,7 +103,9 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
     begin("drawing the report")
     pictures = pictures_of(model.result_)  # drawn once, for the report and for the page
     write_text(folder / REPORT, render(model.result_, pictures))
-    write_answer(model.result_, pictures, warned, folder)
+    # Why nothing was calibrated is what the answer itself says.
+    others = [text for text in warned if text != model.result_.why_left_alone]
+    write_answer(model.result_, pictures, others, folder)
 
 
 def refuse_taken(frame: pd.DataFrame) -> None:

@@ -6,11 +6,15 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from proxycal.result import Estimate
 
 # Significant digits of a size: at least 3, so that a whole number shows its precision (1.00), and at most 5,
 # so that a very narrow interval does not print digits that no reader uses.
 _FEWEST, _MOST = 3, 5
+# From here on a number is said in words.
+_IN_WORDS = 1e6
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -124,6 +128,31 @@ def size_text(row: Estimate) -> SizeText:
         _fixed(row.se, places),
         ends or f"{_fixed(row.low, places)} to {_fixed(row.high, places)}",
     )
+
+
+class TotalText(NamedTuple):
+    """What was reported, what is calibrated, and its interval, as text."""
+
+    reported: str
+    calibrated: str
+    interval: str
+
+
+def total_text(row: Mapping[str, float]) -> TotalText:
+    """A total or mean as text: in words from a million on, else to the decimals of its interval.
+
+    >>> total_text({"reported": -0.4953, "calibrated": -0.0073, "low": -0.0324, "high": 0.0178})
+    TotalText(reported='-0.4953', calibrated='-0.0073', interval='-0.0324 to 0.0178')
+    """
+    reported, calibrated, low, high = (row[name] for name in ("reported", "calibrated", "low", "high"))
+    if any(abs(value) >= _IN_WORDS for value in (reported, calibrated, low, high)):
+        return TotalText(amount(reported), amount(calibrated), amounts(low, high))
+    # As precise as the interval is, which may be far smaller than what lies around zero.
+    places = _places(max(abs(low), abs(high)) if math.isfinite(low + high) else calibrated, low, high)
+    ends = (
+        "n/a" if math.isnan(low) or math.isnan(high) else f"{_fixed(low, places)} to {_fixed(high, places)}"
+    )
+    return TotalText(_fixed(reported, places), _fixed(calibrated, places), ends)
 
 
 def signed_size(row: Estimate, sign: float) -> str:

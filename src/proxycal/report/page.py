@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
-from proxycal.report.numbers import amount, amounts, between, number, percent, size_text, sized
+from proxycal.report.numbers import between, number, percent, size_text, sized, total_text
 from proxycal.report.pictures import pictures_of
 from proxycal.report.rows import row_table
 from proxycal.report.summary import (
@@ -65,7 +65,7 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         size_text=size_text,
-        amounts=amounts,
+        total_text=total_text,
         change_text=change_text,
         diagram=diagram(fit),
         width=WIDTH,
@@ -121,5 +121,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, sized=sized, amount=amount, percent=percent, log=math.log)
+    environment.filters.update(number=number, sized=sized, percent=percent, log=math.log)
     return environment.get_template("report.html")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from proxycal.report.helps import would_be_found
-from proxycal.report.numbers import change, number, percent, size_text
+from proxycal.report.numbers import change, number, percent, size_text, sized
 from proxycal.report.shell import listed, role_options, shell
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def change_text(totals: Totals, row: dict[str, Any]) -> str:
     if totals.statistic == "total":
         return change(row["change_pct"])
     by = row["calibrated"] - row["reported"]
-    return f"{'+' if by > 0 else ''}{number(by, 3)}"
+    return f"{'+' if by > 0 else ''}{sized(by)}"
 
 
 @dataclass(frozen=True, slots=True)

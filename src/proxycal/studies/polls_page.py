@@ -80,7 +80,8 @@ def page(study: Study, quick: bool, code: str) -> str:
 
 def _answer(study: Study) -> list[str]:
     levels = study.levels[study.levels["column"] == "sponsor"].set_index("level")
-    lines = [f"- Verdict: **{study.verdict}** ({study.seconds:.1f} s). {study.sentence}"]
+    said = study.sentence.removeprefix(f"{study.verdict}: ")
+    lines = [f"- Verdict: **{study.verdict}** ({study.seconds:.1f} s). {said}"]
     for party in PARTIES:
         row = levels.loc[[party]].to_dict("records")[0]
         lines.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from proxycal.report.numbers import amount, amounts
+from proxycal.report.numbers import amount, total_text
 from proxycal.report.plots.plot import Plot
 from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled, tip
 from proxycal.report.summary import change_text
@@ -37,10 +37,10 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
                          label="reported" if y == 0 else None)  # fmt: skip
         after = ax.plot([row["calibrated"]], [y], "o", color=BIASED, markersize=6, linestyle="none",
                         label="calibrated" if y == 0 else None)  # fmt: skip
-        tip(before[0], f"{row['group']}: reported {amount(row['reported'])}")
+        words = total_text(row)
+        tip(before[0], f"{row['group']}: reported {words.reported}")
         for part in (*band, *after):
-            interval = amounts(row["low"], row["high"])
-            tip(part, f"{row['group']}: calibrated {amount(row['calibrated'])}, interval {interval}")
+            tip(part, f"{row['group']}: calibrated {words.calibrated}, interval {words.interval}")
         ax.annotate(change_text(shown, row), xy=(1.0, y), xycoords=("axes fraction", "data"), xytext=(4, 0),
                     textcoords="offset points", va="center", color=INK, fontsize=9.5)  # fmt: skip
     names = [row["group"] if shown.by else "all rows" for row in rows]
