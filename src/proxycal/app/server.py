@@ -114,7 +114,7 @@ def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs
     return server
 
 
-def _turn_away(session: Session, why: str) -> None:
+def _turn_away(session: Session, why: Any) -> None:
     """There is no place for a further page: say so on it."""
 
     @reactive.effect

@@ -112,7 +112,15 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
         )
     except UnavailableError:
         raise
-    except (ProxycalError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (
+        ProxycalError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
         raise StoreError(
             f"run folder '{folder}' is inconsistent ({type(error).__name__}: {error}); "
             "restore it from a copy or run `proxycal fit` again"
