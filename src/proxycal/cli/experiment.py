@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, case-study or nhanes.")],
+    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, ablation, case-study or nhanes.")],
     out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of a few small cells.")] = False,
     resume: Resume = False,
@@ -28,6 +28,16 @@ def experiment(
     methods: Annotated[
         str, typer.Option(help="Methods to compare, such as paper,exact (default: all).", metavar="A,B")
     ] = "",
+    as_published: Annotated[
+        bool,
+        typer.Option(
+            "--as-published", help="synthetic, semisynthetic: settings nearest to the paper's tables."
+        ),
+    ] = False,
+    choices: Annotated[
+        str, typer.Option(help="ablation: choices to run, such as literal,median.", metavar="A,B")
+    ] = "",
+    sizes: Annotated[str, typer.Option(help="ablation: sizes to run, such as 500,2500.", metavar="N,N")] = "",
     ohie: Annotated[
         Path | None, typer.Option(help="semisynthetic: folder of the OHIE files.", metavar="DIR")
     ] = None,
@@ -54,22 +64,31 @@ def experiment(
     year: Annotated[int | None, typer.Option(help="case-study: map year (default: latest).")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's studies with its figures beside ours; nhanes: self-reports with measured truth."""
+    """Run the paper's studies with its figures beside ours; nhanes: self-reports with measured truth.
+
+    ablation: which open choices of the paper's method come nearest to its tables.
+    """
     import joblib
 
+    from proxycal.studies.ablation import perform as perform_ablation
     from proxycal.studies.case_study_files import Inputs
     from proxycal.studies.experiments import make, perform, write_sanity
     from proxycal.studies.nhanes import perform as perform_nhanes
     from proxycal.studies.sweep import How
 
-    chosen = [name.strip() for name in methods.split(",") if name.strip()]
+    chosen = _listed(methods)
     inputs = Inputs(sheldus, storm_events, zones, transitions, counties, simulated)
     workers = joblib.cpu_count() if jobs is None else jobs
     # Options that do not apply are refused before anything is written.
-    if study in ("nhanes", "case-study") and (chosen or ohie or stand_in or sanity):
+    if study in ("nhanes", "case-study", "ablation") and (
+        chosen or ohie or stand_in or sanity or as_published
+    ):
         raise SettingsError(
-            f"--methods, --ohie, --stand-in and --sanity do not apply to {study}: leave them out"
+            "--methods, --as-published, --ohie, --stand-in and --sanity do not apply to "
+            f"{study}: leave them out"
         )
+    if study != "ablation" and (choices or sizes):
+        raise SettingsError(f"--choices and --sizes are for ablation, not for {study}")
     if study == "case-study":
         if resume or scheduler or engine != "joblib":
             raise SettingsError(
@@ -82,12 +101,17 @@ def experiment(
     if sanity:
         require_torch("--sanity", "leave it out")
     plan = None
-    if study != "nhanes":
-        plan = make(study, quick, chosen, None if ohie is None else str(ohie), stand_in)
+    if study not in ("nhanes", "ablation"):
+        plan = make(study, quick, chosen, None if ohie is None else str(ohie), stand_in, as_published)
     folder = _folder(out)
     with console.progress_bar(f"experiment {study}", quiet) as progress:
         how = How(workers, cast("Engine", engine), scheduler, resume, progress)
-        text = perform_nhanes(quick, folder, how) if plan is None else perform(plan, folder, how)
+        if plan is not None:
+            text = perform(plan, folder, how)
+        elif study == "ablation":
+            text = perform_ablation(folder, how, quick, _listed(choices), _whole(sizes))
+        else:
+            text = perform_nhanes(quick, folder, how)
     if sanity and plan is not None:
         write_sanity(plan, folder)
     if not quiet:
@@ -105,6 +129,17 @@ def _case_study(
         text = perform(inputs, folder, year, quick, jobs)
     if not quiet:
         console.say(text, f"written: {folder / 'results.md'}, {folder / 'map.html'}")
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _whole(text: str) -> list[int]:
+    listed = _listed(text)
+    if not all(size.isdecimal() for size in listed):
+        raise SettingsError(f"--sizes {text}: give whole numbers with commas between them, such as 500,2500")
+    return [int(size) for size in listed]
 
 
 def _folder(out: Path | None) -> Path:
