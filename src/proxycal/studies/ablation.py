@@ -73,7 +73,7 @@ CHOICES: dict[str, Choice] = {
     "by-row": Choice("literal, observation variance stated by the decoder", _literal(variance="by row")),
     "raw": Choice("literal, outcome not standardised", _literal(scale_outcome=False)),
     "standard-prior": Choice("literal, N(0, I) priors", _literal(prior="standard")),
-    "beta-0.1": Choice("literal, KL weight of 0.1", _literal(beta=0.1)),
+    "beta-0.1": Choice("literal, KL weight of 0.1 in both stages", _literal(beta=0.1, score_beta=0.1)),
     "content-only": Choice("literal, N(0, I) priors, E not in the encoder", _literal(**_CONTENT_ONLY)),
     "deeper": Choice("literal, two hidden layers", _literal(depth=3)),
     "layer-norm": Choice("literal, layer instead of batch norm", _literal(norm="layer")),
@@ -86,8 +86,8 @@ CHOICES: dict[str, Choice] = {
     "published-noisy": Choice("published, noise of our data", _published()),
     "shallow": Choice("published, one hidden layer", _published(depth=2), PUBLISHED_NOISE),
     "weak-kl": Choice(
-        "published, N(0, I) priors, E not in the encoder, KL weight of 0.1",
-        _published(**_CONTENT_ONLY, beta=0.1), PUBLISHED_NOISE,
+        "published, N(0, I) priors, E not in the encoder, KL weight of 0.1 for the score",
+        _published(**_CONTENT_ONLY, score_beta=0.1), PUBLISHED_NOISE,
     ),
     "default": Choice("`PaperSettings()`, our best reading, on our data"),
 }  # fmt: skip

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -61,10 +61,10 @@ class BiasVae(nn.Module):
 
         q(a | y, z_hat, E) = N(mu(y, z_hat, E), t2(y, z_hat, E))
 
-    Loss per unit, in nats (the negative ELBO when beta = 1):
+    Loss per unit, in nats (the negative ELBO when score_beta = 1):
 
         reconstruction = -log p(y | z_hat, a), a = mu + t * noise      kl = KL(q(a|y,z_hat,E) || p(a|E))
-        loss = reconstruction + beta * kl
+        loss = reconstruction + score_beta * kl
 
     m, s2, g, mu and t2 are MLPs; a_hat = mu(y, z_hat, E). Its scale and its sign are arbitrary.
     """
@@ -291,7 +291,8 @@ def _fit_group(
     draw_parameters(vae, generators)
     source = MemoryRows(data, torch.as_tensor(weights, dtype=PRECISION))
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
-    trained = train_on(source, vae, rows, held_out, settings, generators, STAGE, labels, report)
+    weighed = replace(settings, beta=settings.score_beta)
+    trained = train_on(source, vae, rows, held_out, weighed, generators, STAGE, labels, report)
 
     kl, share = mean_over_rows(vae.kl_of_rows, source, rows)[:, 0], _score_share(vae, data, rows)
     at_best = trained.history["validation_loss"][np.arange(len(rows)), trained.best_epoch - 1]

@@ -43,11 +43,13 @@ class PaperSettings(Section):
         or 1, which makes the loss that of squares.
     scale_outcome : bool, default True
         Whether stage 2 sees the outcome standardised or in its own units.
-    beta : float, default 0.1
-        Weight of the KL term, above 0; 1 makes the loss the negative ELBO. At 1 a bias of about one sd of the
-        outcome is left to the variance: the score is empty (a KL of 0) and the groups are chance.
+    beta : float, default 1.0
+        Weight of the KL term of stage 1, above 0; 1 makes the loss the negative ELBO.
+    score_beta : float, default 0.1
+        The same of stage 2. At 1 a bias of about one sd of the outcome is left to the variance: the score is
+        empty (a KL of 0) and the groups are chance.
     warmup : float, default 0.3
-        Share of the steps of stage 2 over which beta rises from 0, in [0, 1). Without it about every fifth
+        Share of the steps of stage 2 over which score_beta is reached from 0, in [0, 1). Without it about every fifth
         start ends where the score is hardly used; with it none did in simulations. Stage 1 has no warm-up.
     restarts : int, default 2
         Starts of stage 2, of which the one with the best validation loss is kept.
@@ -95,7 +97,8 @@ class PaperSettings(Section):
     norm: Norm = choice("batch", "batch", "layer")
     variance: Variance = choice("learned", "learned", "by row", "fixed")
     scale_outcome: bool = flag(True)
-    beta: float = real(0.1, 0.0)
+    beta: float = real(1.0, 0.0)
+    score_beta: float = real(0.1, 0.0)
     warmup: float = share(0.3)
     restarts: int = whole(2, 1)
     width: int = whole(256, 1)
@@ -117,7 +120,7 @@ class PaperSettings(Section):
         0
         """
         return cls(
-            prior="conditional", encode_environment=True, beta=1.0, warmup=0.0, restarts=1,
+            prior="conditional", encode_environment=True, score_beta=1.0, warmup=0.0, restarts=1,
             variance_learning_rate=1e-3, min_steps=0, adjust=False,
         )  # fmt: skip
 
