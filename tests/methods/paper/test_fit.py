@@ -286,9 +286,9 @@ def test_every_setting_reaches_the_fit():
 
     base = outcome(TINY)
     changes = {
-        "d_z": 3, "k": 2, "cut": "median", "prior": "conditional", "encode_environment": True, "norm": "layer",
-        "variance": "by row", "scale_outcome": False,
-        "beta": 0.5, "score_beta": 0.5, "warmup": 0.5, "restarts": 5, "width": 5, "depth": 3, "epochs": 3, "batch_size": 32,
+        "d_z": 3, "k": 2, "cut": "median", "prior": "conditional", "encode_environment": True,
+        "norm": "layer", "variance": "by row", "scale_outcome": False, "beta": 0.5, "score_beta": 0.5,
+        "warmup": 0.5, "restarts": 5, "width": 5, "depth": 3, "epochs": 3, "batch_size": 32,
         "learning_rate": 1e-2, "variance_learning_rate": 0.1, "min_steps": 20, "adjust": False,
         "validation": 0.3,
     }  # fmt: skip

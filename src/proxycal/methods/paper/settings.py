@@ -49,8 +49,8 @@ class PaperSettings(Section):
         The same of stage 2. At 1 a bias of about one sd of the outcome is left to the variance: the score is
         empty (a KL of 0) and the groups are chance.
     warmup : float, default 0.3
-        Share of the steps of stage 2 over which score_beta is reached from 0, in [0, 1). Without it about every fifth
-        start ends where the score is hardly used; with it none did in simulations. Stage 1 has no warm-up.
+        Share of the steps of stage 2 over which score_beta is reached from 0, in [0, 1). Without it about
+        every fifth start ends where the score is hardly used. Stage 1 has no warm-up.
     restarts : int, default 2
         Starts of stage 2, of which the one with the best validation loss is kept.
     width : int, default 256
