@@ -48,7 +48,7 @@ class Choice:
 
     says: str
     paper: Mapping[str, Any] = field(default_factory=dict)
-    data: Mapping[str, float] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _stated(settings: PaperSettings, **changes: Any) -> dict[str, Any]:
@@ -212,12 +212,12 @@ def page(
 ) -> str:
     """The page: what was run, the table of distances, and the cells that failed."""
     n_done = len(results[KEYS].drop_duplicates())
-    part = results.groupby("n")[["d_z", "noise", "folds"]].agg(lambda x: sorted(set(x)))
-    ran = [
-        f"n = {n:,}: d_z {', '.join(map(str, row.d_z))}; {', '.join(row.noise)}; "
-        f"{'/'.join(map(str, row.folds))} folds"
-        for n, row in part.iterrows()
-    ]
+    ran = []
+    for n, part in results.groupby("n"):
+        d_z, noise, folds = (
+            ", ".join(str(value) for value in dict.fromkeys(part[key])) for key in ("d_z", "noise", "folds")
+        )
+        ran.append(f"n = {n}: d_z {d_z}; {noise}; {folds} folds")
     names = ["choice", "cells", "bias", "RMSE", "sd", "proxies"]
     names += [f"{what}, alpha = {alpha}" for alpha in ALPHAS for what in ("mean bias", "true RMSE")]
     keys = ["bias", "rmse", "sd", "rmse_proxies"]

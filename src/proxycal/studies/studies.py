@@ -59,7 +59,7 @@ REAL_LATENTS = (5, 10, 15, 20)
 QUICK_FOLDS = 3
 # Scales of the noise with `as_published`: proxies are published as reconstructed with an RMSE of 0.1 at
 # d_z = 1, which leaves no room for more.
-PUBLISHED_NOISE = {"sd_y": 0.1, "sd_obs": 0.1, "sd_proxy": 0.1}
+PUBLISHED_NOISE: dict[str, Any] = {"sd_y": 0.1, "sd_obs": 0.1, "sd_proxy": 0.1}
 # What the networks are asked beyond their defaults, which are the published values where stated.
 NETWORK: dict[str, Any] = {}
 # Published settings of real data: 100 epochs instead of 50.
