@@ -1,4 +1,4 @@
-"""What the site takes from the code: options of each command, output columns, benchmarks, the changelog."""
+"""What the site takes from the code: options of each command, output columns, benchmarks, and more."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _OPTIONS = "<!-- options of {} -->"
 _BENCHMARKS = "<!-- benchmarks -->"
 _COLUMNS = "<!-- output columns -->"
+_CITATION = "<!-- citation -->"
 _CHANGELOG = "CHANGELOG.md"
 _MADE_BY_QUICK = "-quick"
 
@@ -40,6 +41,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             markdown = markdown.replace(_OPTIONS.format(name), _options(command))
     if page.file.src_uri == "reference.md":
         markdown = markdown.replace(_COLUMNS, _output_columns())
+    if page.file.src_uri == "citation.md":
+        cited = (Path(config.config_file_path).parent / "CITATION.cff").read_text(encoding="utf-8")
+        markdown = markdown.replace(_CITATION, f"```yaml\n{cited}```")
     if page.file.src_uri == "benchmarks.md":
         lines = [f"- [{_title(path)}](benchmarks/{path.name})" for path in _benchmark_pages(config)]
         markdown = markdown.replace(_BENCHMARKS, "\n".join(lines))

@@ -49,6 +49,7 @@ def photograph(driver: Chrome, address: str) -> None:
     read(driver, 614)
     driver.find_element("id", "run").click()
     answered(driver)
+    driver.execute_script("document.getElementById('report-part').open = true")
     until(driver, lambda: driver.find_element("id", "report").size["height"] > 2000, "the report is there")
     for width in (1280, 400):
         for scheme in ("light", "dark"):

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from browser import chromium, missing, use_scheme, use_width  # noqa: E402
 from proxycal import ProxyCalibrator, load  # noqa: E402
-from proxycal.testing.example import biased_jobs  # noqa: E402
+from proxycal.testing.example import biased_weights  # noqa: E402
 
 # The upper part of the page, by its width: the answer, the idea, the estimators, the picture that convinces.
 SIZES = {1280: 1930, 400: 2250}
@@ -48,8 +48,8 @@ def main() -> None:
 
 def asked_demo() -> ProxyCalibrator:
     """The demonstration, and what was asked of it."""
-    sim = biased_jobs(seed=0)
-    model = ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
+    sim = biased_weights(seed=0)
+    model = ProxyCalibrator(sim.roles, direction="under").fit(sim.table)
     model.refute("drop-proxy")
     return model
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import runpy
 import subprocess
 import sys
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +21,13 @@ PAGES = [*sorted(DOCS.glob("*.md")), DOCS / "studies" / "index.md"]
 
 
 runner = SimpleNamespace(**runpy.run_path(str(DOCS / "run_blocks.py")))
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves the built site and says nothing."""
+
+    def log_message(self, *said) -> None:
+        pass
 
 
 def text_of(path: Path) -> str:
@@ -126,6 +136,25 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(site)
             r'<link[^>]+rel="?(?:stylesheet|preconnect|icon)"?[^>]+href="?(https?:[^\s">]+)', html
         )
         assert not loaded, f"{page.name} loads {loaded}"
+
+
+def test_search_finds_a_page(site, browser):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    handler = functools.partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            browser.get(f"http://127.0.0.1:{server.server_address[1]}/index.html")
+            browser.execute_script(
+                "document.querySelector('#__search').checked = true;"
+                "const q = document.querySelector('[data-md-component=search-query]');"
+                "q.focus(); q.value = 'choosing proxies'; q.dispatchEvent(new Event('keyup'))"
+            )
+            found = "a.md-search-result__link[href*='choosing-proxies.html']"
+            WebDriverWait(browser, 110).until(lambda page: page.find_elements("css selector", found))
+        finally:
+            server.shutdown()
 
 
 def test_the_site_says_what_help_says(site):

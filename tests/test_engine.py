@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from proxycal.engine import map_as_done
+from proxycal.engine import check_scheduler, map_as_done
+from proxycal.engine import cluster as local_cluster
 from proxycal.errors import EngineError, SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +135,84 @@ def test_an_existing_cluster_is_used_and_left_running(cluster):
 def test_options_are_checked(options, message):
     with pytest.raises(SettingsError, match=message):
         list(map_as_done(abs, [1], **options))
+
+
+def pid_of(_: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def test_there_are_no_more_processes_than_cores_and_items():
+    pids = {pid for _, pid in map_as_done(pid_of, range(40), jobs=100_000)}
+    assert len(pids) <= joblib.cpu_count()
+    assert {pid for _, pid in map_as_done(pid_of, [1], jobs=100_000)} == {os.getpid()}
+
+
+@pytest.mark.parametrize("engine", ["joblib", "dask"])
+def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine):
+    pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(SettingsError, match=r"no Dask scheduler answers|belongs to engine='dask'"):
+            check_scheduler(engine, address)
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc to see who listens")
+def test_a_local_cluster_listens_on_this_computer_only():
+    pytest.importorskip("distributed")
+    before = listeners()
+    with local_cluster(1) as address:
+        assert address.startswith("tcp://127.0.0.1:")
+        assert {host for host, _ in listeners() - before} == {"0100007F"}
+
+
+def listeners() -> set[tuple[str, str]]:
+    """Host and port, in hexadecimal, of the sockets on which this process listens."""
+    found = {}
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                found[f"socket:[{fields[9]}]"] = tuple(fields[1].split(":"))
+    held = {os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()}
+    return {place for name, place in found.items() if name in held}
+
+
+def test_workers_end_when_their_program_is_killed(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_engine, functools, pathlib\n"
+        "from proxycal.engine import map_as_done\n"
+        "work = functools.partial(test_engine.note_and_wait, pathlib.Path(sys.argv[2]))\n"
+        "list(map_as_done(work, range(2), jobs=2))\n"
+    )
+    here = Path(__file__).parent
+    paths = os.pathsep.join([str(here), *sys.path])
+    program = subprocess.Popen(
+        [sys.executable, "-c", code, str(here), str(tmp_path)], env={**os.environ, "PYTHONPATH": paths}
+    )
+    until(lambda: len(list(tmp_path.iterdir())) == min(2, joblib.cpu_count()))
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    program.kill()
+    program.wait()
+    until(lambda: not any(is_alive(pid) for pid in workers))
+
+
+def note_and_wait(folder: Path, _: int) -> None:
+    (folder / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def until(condition) -> None:
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise TimeoutError("it never came true")

@@ -13,12 +13,13 @@ import polars as pl
 import pytest
 
 from proxycal.errors import StoreError
-from proxycal.files import atomic_file, read_table, write_table, write_text
+from proxycal.files import atomic_file, write_table, write_text
+from proxycal.reading.table import read_table
 
 # --- tables -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.parquet"])
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_tables_come_back_exactly(tmp_path, name, kind):
     columns = {"y": [0.1 + 0.2, 1e-300, -1 / 3], "who": ["a", 'b,"c"', "é\n"]}
@@ -40,64 +41,6 @@ def test_a_named_index_is_written_as_a_column(tmp_path):
         pd.DataFrame({"y": [1.0, 2.0]}, index=pd.Index(["r", "s"], name="county")), tmp_path / "t.csv"
     )
     assert (tmp_path / "t.csv").read_text() == "county,y\nr,1.0\ns,2.0\n"
-
-
-def test_text_columns_keep_their_zeros(tmp_path):
-    (tmp_path / "t.csv").write_text("fips,y\n01001,1\n01003,2\n")
-    assert read_table(tmp_path / "t.csv", text=["fips"])["fips"].tolist() == ["01001", "01003"]
-    assert read_table(tmp_path / "t.csv")["fips"].tolist() == [1001, 1003]
-
-
-def test_a_byte_order_mark_is_not_part_of_the_first_name(tmp_path):
-    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfy,z\n1,2\n")
-    assert list(read_table(tmp_path / "t.csv").columns) == ["y", "z"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("t.csv", b"", r"t\.csv' is empty"),
-        ("t.csv", b"\n\n", r"t\.csv' is empty"),
-        ("t.csv", b"a,b\n", r"2 columns and no rows"),
-        ("t.csv", b"a,b,a\n1,2,3\n", r"two columns named 'a' \(columns 1 and 3\): rename"),
-        ("t.csv", b"a,b\n1,caf\xe9\n", r"not UTF-8 text .* 0xe9"),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"not a regular CSV"),
-        ("t.csv", b"a,b\n1,2,3\n1,2,3\n", r"not a regular CSV"),
-        ("t.csv", b"a;b\n1;2\n", r"something other than commas"),
-        ("t.csv.gz", b"a,b\n1,2\n", r"gzip"),
-        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], r"gzip"),
-        ("t.parquet", b"", r"t\.parquet' is empty"),
-        ("t.parquet", b"PAR1 not really", r"not a readable Parquet file"),
-        ("t.xlsx", b"PK", r"must end in \.csv, \.csv\.gz or \.parquet"),
-    ],
-    ids=[
-        "empty",
-        "blank lines",
-        "header only",
-        "duplicate header",
-        "encoding",
-        "long row",
-        "long rows",
-        "semicolons",
-        "not gzip",
-        "cut gzip",
-        "empty parquet",
-        "not parquet",
-        "ending",
-    ],
-)
-def test_unreadable_tables_say_why(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(StoreError, match=message):
-        read_table(tmp_path / name)
-
-
-def test_missing_file_and_folder_are_named(tmp_path):
-    with pytest.raises(StoreError, match=r"nowhere\.csv' cannot be read: there is no such file"):
-        read_table(tmp_path / "nowhere.csv")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(StoreError, match="is a folder"):
-        read_table(tmp_path / "folder.csv")
 
 
 # --- atomic writes ------------------------------------------------------------------------------------

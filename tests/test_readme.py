@@ -88,6 +88,29 @@ def test_the_commands_that_try_to_break_a_fit_run(tmp_path, monkeypatch):
         assert main([*arguments, "--repetitions", "2", "--quiet"]) == 0, arguments
 
 
+@pytest.mark.parametrize(
+    ("page", "readme", "there"),
+    [
+        ("docs/method.md", "lean by 3.1 points", "gradual, sponsor=D    3.1"),
+        ("docs/method.md", "by 3.2 the other way", "gradual, sponsor=R   -3.2"),
+        ("docs/method.md", "2.6 and 2.5", "2.6 (standard error 0.4) and −2.5"),
+        ("benchmarks/accuracy.md", "within 0.01%", "| JOBS | JOBS | 614 | 1 | 20 | 0.01% |"),
+        ("benchmarks/accuracy.md", "in 95% of the draws", "| 95% | 95.0% | 5.0% |"),
+        (
+            "docs/studies/nhanes.md",
+            "in 4 of 6 draws",
+            "self-report in 4 draws, the same in 2 and a higher one in 0",
+        ),
+        ("docs/studies/nhanes.md", "by 0.54 kg", "(difference 0.540±0.191 kg)"),
+        ("docs/studies/hurricane.md", "a factor of about 78", "a factor of about 78"),
+        ("docs/studies/hurricane.md", "589 by county", "| storms as clusters | 589 | not identified |"),
+    ],
+)
+def test_what_the_readme_says_of_real_data_is_on_its_page(page, readme, there):
+    assert readme in README.read_text(encoding="utf-8")
+    assert there in (README.parent / page).read_text(encoding="utf-8")
+
+
 def test_make_commands_of_the_readme_exist():
     makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
     asked = re.findall(r"^make ([a-z-]+)", "\n".join(blocks("sh")), flags=re.MULTILINE)

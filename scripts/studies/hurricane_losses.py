@@ -10,7 +10,7 @@ from study_page import BASE_YEAR, COUNTY, Question, RealStudy, constant_dollars,
 
 from proxycal import Roles
 from proxycal.datasets.account import Entry, left_out, read_rows, summed
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 PROXIES = ["log_hours_of_wind", "wind_m_per_s"]
 EVENTS = ("Hurricane (Typhoon)", "Hurricane", "Tropical Storm", "Tropical Depression")

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 import proxycal as pc
 from proxycal.datasets.account import Entry, lines
 from proxycal.datasets.cpi import price_ratio
-from proxycal.files import read_table, write_table, write_text
+from proxycal.files import write_table, write_text
+from proxycal.reading.table import read_table
 from proxycal.studies.figures import save
 from proxycal.studies.pages import code_digest, machine
 from proxycal.studies.tables import Grid, to_frame, to_markdown

@@ -9,7 +9,7 @@ from study_page import BASE_YEAR, COUNTY, Question, RealStudy, constant_dollars,
 
 from proxycal import Roles
 from proxycal.datasets.account import Entry, left_out, read_rows
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path

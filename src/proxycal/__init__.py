@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from proxycal.model import load as load
     from proxycal.questions.answers import Power as Power
     from proxycal.questions.answers import Refutation as Refutation
+    from proxycal.reading.table import read_table as read_table
     from proxycal.result import Finding as Finding
     from proxycal.result import Fit as Fit
     from proxycal.scale.calibrate import calibrate_files as calibrate_files
@@ -43,6 +44,7 @@ _HOME = {
     "datasets": "proxycal.datasets",
     "inject_bias": "proxycal.testing.simulation",
     "load": "proxycal.model",
+    "read_table": "proxycal.reading.table",
     "simulate": "proxycal.testing.simulation",
     "simulate_disasters": "proxycal.datasets.nation",
 }

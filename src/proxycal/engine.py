@@ -7,8 +7,11 @@ sum over threads is rounded differently from a sum over one.
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import closing, contextmanager
-from threading import Lock
+from functools import cache
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import joblib
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 Engine = Literal["joblib", "dask"]
 # What a cluster that lives for one piece of work does without.
-_LEAN = {
+_LEAN: dict[str, Any] = {
     # To return memory as soon as can be: pieces of work that need the same memory again fault it in again,
     # thirty times the page faults, and a quarter of calibration's time.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
@@ -30,7 +33,14 @@ _LEAN = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    # To tell the web how it fares: nobody asked.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+# For this computer only, and no dashboard: who wants one starts a scheduler and passes its address.
+_PRIVATE: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
+# Seconds between two looks of a worker at whether its program lives.
+_LOOK = 1.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -46,21 +56,39 @@ def map_as_done(
     """Yield (position of the item, its result), each as soon as it is done, in whatever order.
 
     function : of a module, not a closure over open files; it runs in another process when jobs > 1.
-    jobs : processes. With engine="dask" and no scheduler they form a local cluster; with the address of a
-    scheduler its own workers are used and `jobs` says nothing.
+    jobs : processes, at most as many as cores and items. With engine="dask" and no scheduler they form a
+    local cluster; with the address of a scheduler its own workers are used and `jobs` says nothing.
 
     >>> sorted(map_as_done(abs, [-3, 2, -1]))
     [(0, 3), (1, 2), (2, 1)]
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise SettingsError(f"jobs={jobs!r}: use a whole number of 1 or more")
+    _check_names(engine, scheduler)
+    # More processes than cores only wait for each other, and hold memory meanwhile.
+    jobs = 1 if jobs == 1 else min(jobs, max(len(items), 1), _cores())
     if engine == "dask":
         return _by_dask(function, items, jobs, scheduler)
-    if engine != "joblib":
-        raise SettingsError(f"engine={engine!r} is not known: use 'joblib' or 'dask'")
-    if scheduler is not None:
-        raise SettingsError(f"scheduler={scheduler!r} belongs to engine='dask': pass that as well")
     return _in_turn(function, items) if jobs == 1 else _by_joblib(function, items, jobs)
+
+
+def check_scheduler(engine: Engine, scheduler: str | None) -> None:
+    """Refuse an engine that is not known and a scheduler that does not answer, before any work."""
+    _check_names(engine, scheduler)
+    if scheduler is not None:
+        with _client(_distributed(), 1, scheduler):
+            pass
+
+
+def _check_names(engine: Engine, scheduler: str | None) -> None:
+    if engine not in ("joblib", "dask"):
+        raise SettingsError(f"engine={engine!r} is not known: use 'joblib' or 'dask'")
+    if scheduler is not None and engine != "dask":
+        raise SettingsError(f"scheduler={scheduler!r} belongs to engine='dask': pass that as well")
+
+
+def _cores() -> int:
+    return int(joblib.cpu_count())
 
 
 def _in_turn(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
@@ -71,7 +99,10 @@ def _in_turn(function: Callable[[Item], Result], items: Sequence[Item]) -> Itera
 def _by_joblib(
     function: Callable[[Item], Result], items: Sequence[Item], jobs: int
 ) -> Iterator[tuple[int, Result]]:
-    calls = (joblib.delayed(_numbered)(function, position, item) for position, item in enumerate(items))
+    parent = os.getpid()
+    calls = (
+        joblib.delayed(_in_worker)(parent, function, position, item) for position, item in enumerate(items)
+    )
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         # One item per dispatch: a batch would hold back the results that are done.
         run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
@@ -112,9 +143,10 @@ def _by_dask(
 def cluster(jobs: int, engine: Engine = "dask", scheduler: str | None = None) -> Iterator[str | None]:
     """The `scheduler` of several maps in a row: the one given, or with Dask a local cluster of `jobs`."""
     if engine != "dask" or scheduler is not None:
+        check_scheduler(engine, scheduler)
         yield scheduler
         return
-    with _client(_distributed(), jobs, None) as client:
+    with _client(_distributed(), min(jobs, _cores()), None) as client:
         yield str(client.scheduler.address)
 
 
@@ -143,9 +175,8 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
         return
     import dask
 
-    workers = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": ":0"}
     with dask.config.set(_LEAN):
-        local = distributed.LocalCluster(**workers)
+        local = distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, **_PRIVATE)
     with local, distributed.Client(local, set_as_default=False) as client:
         yield client
 
@@ -153,6 +184,25 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
 def _numbered(function: Callable[[Item], Result], position: int, item: Item) -> tuple[int, Result]:
     with ONE_THREAD:
         return position, function(item)
+
+
+def _in_worker(
+    parent: int, function: Callable[[Item], Result], position: int, item: Item
+) -> tuple[int, Result]:
+    _leave_with(parent)
+    return _numbered(function, position, item)
+
+
+@cache
+def _leave_with(parent: int) -> None:
+    """End this worker when the program that started it is gone: nobody would collect its results."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 class _OneThread:

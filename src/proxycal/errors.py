@@ -40,3 +40,7 @@ class UnavailableError(ProxycalError):
 
 class ProxycalWarning(UserWarning):
     """Base class of all warnings: the result is valid, but the reader should know this."""
+
+
+class ReadingNote(ProxycalWarning):
+    """What had to be understood of a file to read it. The message says it in one line, with an example."""

@@ -1,4 +1,4 @@
-"""Files: the one way in which anything is written, and tables in and out.
+"""Files: the one way in which anything is written, tables among it.
 
 Every write goes to a temporary name in the same folder and is renamed when it is complete, so that a full
 disk or a kill leaves the earlier file as it was.
@@ -6,13 +6,8 @@ disk or a kill leaves the earlier file as it was.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import os
-import secrets
-import warnings
-import zlib
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,30 +15,27 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
+from proxycal.locks import temporary_file
+from proxycal.safe_csv import safe_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Literal
-
-# Reading back exactly what was written is the default from pandas 3.1 on, which warns when it is asked for.
-_PRECISION: Literal["round_trip"] | None = (
-    "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
-)
+    from collections.abc import Iterator
 
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends without an error.
 
+    A link is followed, and a file that is overwritten keeps its permissions.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, atomic_file(Path(folder, "a.txt")) as temporary:
     ...     _ = temporary.write_text("whole or not at all")
     """
-    path = Path(path)
-    with explained(path, "written"):
+    given, path = Path(path), Path(os.path.realpath(path))
+    with explained(given, "written"):
         # Renaming over a device, a pipe or a folder would replace it instead of writing to it.
         if path.exists() and not path.is_file():
             raise StoreError(f"'{path}' is not an ordinary file: choose another name for the output")
@@ -52,14 +44,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 f"'{path}' cannot be written: the folder '{path.parent}' does not exist; create it first"
             )
         # The ending stays last, since writers choose compression by it.
-        temporary = path.parent / f".{secrets.token_hex(6)}.tmp.{path.name}"
-        try:
+        ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+        with temporary_file(path.parent, ending) as temporary:
             yield temporary
+            if path.exists():
+                shutil.copymode(path, temporary)
             sync(temporary)
             os.replace(temporary, path)
             sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -73,19 +65,22 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Write a pandas or polars frame as CSV or Parquet, by the ending of `path`.
+def write_table(frame: Any, path: str | os.PathLike[str], safe: bool = False) -> None:
+    """Write a pandas or polars frame as CSV, TSV or Parquet, by the ending of `path`.
 
     A pandas index is written as columns, unless it is the plain numbering of the rows.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
     """
     path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
         table = table.reset_index()
+    if safe and kind == "csv":
+        table = safe_frame(table)
     with atomic_file(path) as temporary:
         try:
             if kind == "csv":
-                table.to_csv(temporary, index=False, lineterminator="\n")
+                table.to_csv(temporary, index=False, sep=separator_of(path), lineterminator="\n")
             else:
                 table.to_parquet(temporary, index=False)
         except (pa.ArrowException, UnicodeEncodeError) as error:
@@ -93,121 +88,22 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
             raise StoreError(f"'{path}' cannot be written: {first_line(error)}; {advice}") from error
 
 
-def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV (also .csv.gz) or Parquet file, by its ending.
-
-    text : columns to keep as text, so that an identifier such as "01001" keeps its zero.
-    """
-    path, kind = Path(path), kind_of(path)
-    with explained(path, "read"):
-        if path.is_dir():
-            raise StoreError(f"'{path}' is a folder: name the CSV or Parquet file in it")
-        frame = _read_csv(path, text) if kind == "csv" else _read_parquet(path, text)
-    if frame.empty:
-        raise StoreError(
-            f"'{path}' has {frame.shape[1]} columns and no rows: check that it was exported completely"
-        )
-    return frame
-
-
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Whether a name is that of a "csv" or of a "parquet" file, by its ending."""
+    """Whether a table of this name is written as "csv" (text) or as "parquet", by its ending."""
     name = Path(path).name.lower()
-    if name.endswith((".csv", ".csv.gz")):
+    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
         return "csv"
     if name.endswith((".parquet", ".pq")):
         return "parquet"
     raise StoreError(
-        f"'{path}' must end in .csv, .csv.gz or .parquet: the ending says how it is read or written"
+        f"'{path}' must end in .csv, .tsv or .parquet, or in .csv.gz or .tsv.gz: the ending says how it is "
+        "written"
     )
 
 
-def csv_options(text: Sequence[str]) -> dict[str, Any]:
-    """How every CSV is read, whole or in pieces; `text` as in `read_table`."""
-    return {
-        "encoding": "utf-8-sig",
-        "index_col": False,
-        "low_memory": False,
-        "float_precision": _PRECISION,
-        "dtype": dict.fromkeys(text, "string"),
-    }
-
-
-def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    with csv_explained(path):
-        check_header(path)
-        return pd.DataFrame(pd.read_csv(path, **csv_options(text)))
-
-
-@contextmanager
-def csv_explained(path: Path) -> Iterator[None]:
-    """Turn what can be wrong with a CSV into one message that names the path."""
-    try:
-        with warnings.catch_warnings():
-            # pandas drops the surplus fields of long rows and only warns: that is lost data.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            yield
-    except UnicodeDecodeError as error:
-        raise StoreError(
-            f"'{path}' is not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x}): "
-            "save it again as 'CSV UTF-8'"
-        ) from error
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
-        raise StoreError(
-            f"'{path}' is not a regular CSV: {first_line(error)}; "
-            "check that every row has as many fields as the header"
-        ) from error
-    except pd.errors.EmptyDataError:
-        raise StoreError(f"'{path}' is empty: a CSV needs a header line and rows") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise StoreError(
-            f"'{path}' is not a complete gzip file ({error}): copy or compress it again"
-        ) from error
-
-
-def check_header(path: Path) -> None:
-    """Refuse duplicate names, which pandas would silently rename, and other separators than the comma."""
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        header: list[str] = next((row for row in csv.reader(lines) if row), [])
-    refuse_duplicates(path, header)
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        raise StoreError(
-            f"'{path}' separates its columns by something other than commas: save it with commas"
-        )
-
-
-def refuse_duplicates(path: Path, header: Sequence[str]) -> None:
-    """Refuse a table with two columns of one name."""
-    for position, name in enumerate(header):
-        first = header.index(name)
-        if name.strip() and first < position:
-            raise StoreError(
-                f"'{path}' has two columns named '{name}' (columns {first + 1} and {position + 1}): "
-                "rename or remove one of them"
-            )
-
-
-def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    with parquet_explained(path):
-        content = path.read_bytes()
-        if not content:
-            raise StoreError(f"'{path}' is empty: check that it was exported completely")
-        table = pq.read_table(io.BytesIO(content))
-        refuse_duplicates(path, table.column_names)
-        frame = table.to_pandas()
-    return frame.astype({name: "string" for name in text if name in frame})
-
-
-@contextmanager
-def parquet_explained(path: Path) -> Iterator[None]:
-    """Turn what can be wrong with a Parquet file into one message that names the path."""
-    try:
-        yield
-    except (pa.ArrowException, NotImplementedError) as error:
-        raise StoreError(
-            f"'{path}' is not a readable Parquet file ({first_line(error)}): export it again"
-        ) from error
+def separator_of(path: str | os.PathLike[str], otherwise: str = ",") -> str:
+    """What separates the columns of a text table that is written: tabs in a .tsv."""
+    return "\t" if Path(path).name.lower().endswith((".tsv", ".tsv.gz")) else otherwise
 
 
 @contextmanager

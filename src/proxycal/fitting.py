@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
 from proxycal.result import Fit, FittedRows
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.effect.grouped import Totals
+    from proxycal.effect.totals import Statistic
     from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
     from proxycal.settings import Settings
@@ -79,12 +81,13 @@ def _kept(
     allowed = METHODS[settings.method].allows
     about = describe(table, encoder, arrays, settings, allowed, named)
     predicted = predict(fitted, arrays, about.shown)
+    graded = beside(about.training, settings, fitted.verdict)
     return Fit(
         estimate=fitted.estimate,
-        estimates=fitted.estimates,
+        estimates=(*fitted.estimates, *graded.estimates),
         share_biased=fitted.share_biased,
         verdict=fitted.verdict,
-        findings=most_helpful_first((*about.findings, *fitted.findings), fitted.verdict),
+        findings=most_helpful_first((*about.findings, *fitted.findings, *graded.findings), fitted.verdict),
         settings=settings,
         roles=encoder.roles,
         n=n,
@@ -102,7 +105,10 @@ def _kept(
 def _totals(
     table: Any, encoder: Encoder, arrays: Arrays, fitted: MethodFit, level: float
 ) -> tuple[Totals, ...]:
-    """Totals of the fitted rows: in all, and by each categorical environment column."""
+    """Totals of the fitted rows: in all, and by each categorical environment column.
+
+    Values on both sides of zero cancel in a sum, so that of these it is the means.
+    """
     frame = to_pandas(table)
     weights = read_weights(frame, encoder.roles.weights)[arrays.kept]
     counts = read_counts(frame, encoder.roles.counts)[arrays.kept]
@@ -112,4 +118,10 @@ def _totals(
         if len(arrays.level_names[name]) > 1
     }
     sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights, counts)
-    return tuple(conclude(fitted, part, level, by=name or None) for name, part in sums.items())
+    statistic: Statistic = "mean" if _goes_below_zero(arrays) else "total"
+    return tuple(conclude(fitted, part, level, statistic, name or None) for name, part in sums.items())
+
+
+def _goes_below_zero(arrays: Arrays) -> bool:
+    assert arrays.y is not None  # a fit has its outcome
+    return bool((arrays.y < 0.0).any())

@@ -1,16 +1,18 @@
-"""What a fitted model says of the bias: the attributes with a trailing underscore, and the summary."""
+"""What a fitted model says of the bias: attributes with an underscore, summary, pictures, notebooks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import html
+from typing import TYPE_CHECKING, Any
 
 import sklearn.exceptions
 
 from proxycal.errors import ProxycalError, SettingsError
-from proxycal.table.answers import estimates_frame
+from proxycal.table.answers import estimates_frame, shapes_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from proxycal.result import Finding, Fit, Verdict
 
@@ -72,6 +74,63 @@ class Found:
         """
         fit = self._fitted()
         return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
+
+    def bias_by_environment(self) -> pd.DataFrame:
+        """How a graded bias depends on each environment column, the others at their mean (method="gradual").
+
+        Returns
+        -------
+        DataFrame
+            A row per level of a category, and per place along a number: column, at, bias, low, high and
+            relative_to. The bias is in the outcome's units and the stated direction, its interval pointwise.
+
+        """
+        fit = self._fitted()
+        shapes = fit.method_fit.details.shapes
+        if not shapes:
+            raise SettingsError(
+                f"method='{fit.settings.method}' has no bias that grades with the environment to show: "
+                "fit with method='gradual'"
+                if fit.settings.method != "gradual"
+                else f"no bias was estimated: {fit.estimate.note}"
+            )
+        return shapes_frame(shapes, fit.encoder)
+
+    def plot(self, kind: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw one picture of the fitted rows.
+
+        Parameters
+        ----------
+        kind : str, default None
+            "estimates", "residual", "calibrated", "content", "who", "gate", "totals", "sizes", "gaps",
+            "graded" or "power"; an unknown kind is answered with the list of them. None for the main picture: what is
+            left of the outcome after its content, or the errors of validated rows where there are some.
+        ax : matplotlib Axes, default None
+            Where to draw; None for a figure of its own.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+        >>> model.plot().get_xlabel()
+        'y minus what its content predicts (mu)'
+
+        """
+        from proxycal.report.plots import draw, main_plot
+
+        fit = self._fitted()
+        return draw(main_plot(fit).kind if kind is None else kind, fit, ax)
+
+    def _repr_html_(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{html.escape(repr(self))} (not fitted)</pre>"
+        from proxycal.report.notebook import notebook
+
+        return notebook(self.result_)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")

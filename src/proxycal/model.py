@@ -27,16 +27,16 @@ from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from proxycal.effect.totals import Statistic
     from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
     from proxycal.questions.answers import Power, Refutation
+    from proxycal.questions.power import PowerPoint
     from proxycal.questions.refits import KeptFit, Progress
     from proxycal.questions.refute import RefuterName
     from proxycal.result import Finding, Prediction
@@ -324,6 +324,7 @@ class ProxyCalibrator(Found, BaseEstimator):
         alphas: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0),
         repetitions: int = 20,
         progress: Progress | None = None,
+        tell: Callable[[PowerPoint], None] | None = None,
     ) -> Power:
         """What size of bias these rows could show: known ones are injected, on top of what was found.
 
@@ -331,27 +332,25 @@ class ProxyCalibrator(Found, BaseEstimator):
         ----------
         alphas : sequence of float, default (0.25, 0.5, 1, 2, 5)
             Sizes in sds of the bias-free outcome; no bias at all is always tried too.
-        repetitions, progress
+        repetitions : int, default 20
+            Most tables of a size; a size is left as soon as its answer is clear.
+        progress
             As in `refute`.
+        tell : callable, default None
+            Told of each size, as a row of the table, once its answer is clear.
 
         """
         from proxycal.questions.power import power
 
-        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress))
+        return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress, tell))
 
     # --- pages and files ---
 
-    def plot(self, kind: str, ax: Axes | None = None) -> Axes:
-        """Draw one picture of the fitted rows; an unknown kind is answered with the list of them."""
-        from proxycal.report.plots import draw
-
-        return draw(kind, self._fitted(), ax)
-
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
-        from proxycal.report.page import page_bytes
+        from proxycal.report.page import page_bytes, page_kind
 
-        write_bytes(path, page_bytes(self._fitted(), pdf=os.fspath(path).lower().endswith(".pdf")))
+        write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
@@ -364,16 +363,6 @@ class ProxyCalibrator(Found, BaseEstimator):
         from proxycal.report.summary import sentence
 
         return f"{asked}\n{self.result_.verdict}: {sentence(self.result_)}"
-
-    def _repr_html_(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return f"<pre>{self!r} (not fitted)</pre>"
-        from proxycal.report.summary import notebook
-
-        return notebook(self.result_)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
         """The answer for the rows of a table that have one, and which those are."""

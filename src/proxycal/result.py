@@ -43,11 +43,7 @@ def plain(value: Any, infinity: str | None = "inf") -> Any:
 
 
 def number(value: Any) -> float:
-    """The number that `plain` wrote.
-
-    >>> number(None), number("-inf"), number(2)
-    (nan, -inf, 2.0)
-    """
+    """The number that `plain` wrote: None is NaN, "inf" and "-inf" are infinite."""
     return math.nan if value is None else float(value)
 
 
@@ -67,11 +63,6 @@ class Finding:
         The statistic as a number, where there is one.
     must_fix : bool, default False
         Whether no fit is possible before it is fixed.
-
-    Examples
-    --------
-    >>> Finding("Enough rows?", "n = 12", "Too few to fit anything.", "Collect 30 or more.", ok=False).ok
-    False
 
     """
 
@@ -102,11 +93,6 @@ class Estimate:
         Size, standard error and interval; NaN where the estimator has no answer.
     note : str, default ""
         What a reader should know, such as why there is no answer.
-
-    Examples
-    --------
-    >>> Estimate("match", alpha=2.0, se=0.1, low=1.8, high=2.2).excludes_zero
-    True
 
     """
 
@@ -254,6 +240,23 @@ class GateTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class BiasShape:
+    """How a graded bias depends on one environment column, the others at their mean.
+
+    levels : names, or None for a number. at : (m,) positions of levels, or encoded values. bias, low, high :
+    (m,) in the stated direction, with a pointwise interval, against `relative_to`.
+    """
+
+    column: str
+    levels: tuple[str, ...] | None
+    at: np.ndarray
+    bias: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    relative_to: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gaps:
     """Errors of n validated rows beside what the fit says of them without having seen their truth.
 
@@ -284,9 +287,12 @@ class Details:
     where it says no more. unit : what is biased or not: "rows", or "clusters" that share their bias.
     claim : what to say after the size of a bias, in place of the share of biased rows, where the bias has no
     two states: relative to what, and under which assumption.
+    shapes : a bias that grades with the environment, along each of its columns.
     gaps : errors of validated rows, of a method that learns from them.
     by_validation : whether the answer for rows was chosen by its error on validated rows, so that it stands
     whatever the verdict.
+    detectable : size of a bias that would have been found in nine tables of ten, in units of alpha.
+    rows_needed : rows in all at which one of the estimated size would be; NaN where rows do not help.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -300,8 +306,11 @@ class Details:
     unit: str = "rows"
     claim: str = ""
     log_spread: float = 0.0
+    shapes: tuple[BiasShape, ...] = ()
     gaps: Gaps | None = None
     by_validation: bool = False
+    detectable: float = math.nan
+    rows_needed: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,8 +371,8 @@ class Fit:
     training : Arrays
         The encoded rows, or a sample of many, for questions that refit.
     totals : tuple of Totals
-        Totals of the fitted rows: in all, and by each categorical environment column; none of a table that
-        was read in pieces.
+        Totals of the fitted rows, or means where some are below zero: in all, and by each categorical
+        environment column; none of a table that was read in pieces.
     questions : dict
         Refutations and power asked since, by name.
 

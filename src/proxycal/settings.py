@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from proxycal.errors import SettingsError
 from proxycal.methods.registry import METHODS
+from proxycal.table.roles import ROLE_NAMES, Roles
 from proxycal.table.surface import choose, in_shell
 
 Direction = Literal["over", "under"]
@@ -176,9 +177,18 @@ class Settings:
         """
         return self.sections[name]
 
-    def to_toml(self) -> str:
-        """The settings as a TOML file: plain keys first, then one section per method."""
-        lines = [_toml_line(name, getattr(self, name)) for name in _plain_names()]
+    def to_toml(self, roles: Roles | None = None) -> str:
+        """The settings as a TOML file: the roles if given, plain keys, then one section per method.
+
+        >>> print(Settings(direction="over").to_toml(Roles("y", ["p"], ["e"]))[:60])
+        outcome = "y"
+        proxies = ["p"]
+        environment = ["e"]
+        method =
+        """
+        given = {} if roles is None else roles.to_dict()
+        lines = [_toml_line(role, columns) for role, columns in given.items() if columns is not None]
+        lines += [_toml_line(name, getattr(self, name)) for name in _plain_names()]
         for name, values in self.sections.items():
             lines += ["", f"[{name}]"]
             lines += [_toml_line(key, value) for key, value in dataclasses.asdict(values).items()]
@@ -186,14 +196,17 @@ class Settings:
 
     @classmethod
     def from_toml(cls, text: str) -> Settings:
-        """Read settings back; a missing key keeps its default, if it has one; an unknown one is an error."""
+        """Read settings back; a missing key keeps its default, if it has one; an unknown one is an error.
+
+        Roles, which `to_toml` may have written as well, are left to who reads roles.
+        """
         try:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(
                 f"the settings are not valid TOML: {error}; write lines such as level = 0.95"
             ) from error
-        return cls.from_dict(values)
+        return cls.from_dict({name: value for name, value in values.items() if name not in ROLE_NAMES})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Settings:

@@ -13,15 +13,24 @@ import pytest
 
 @dataclass(frozen=True)
 class Program:
-    """A running `proxycal app`: its address, its process, and where it keeps what pages send."""
+    """A running `proxycal app`: its address with the token, its process, and its temporary files."""
 
     address: str
     pid: int
     temporary: Path
 
     @property
+    def origin(self) -> str:
+        return self.address.partition("/?")[0]
+
+    @property
     def port(self) -> int:
-        return int(self.address.rpartition(":")[2])
+        return int(self.origin.rpartition(":")[2])
+
+    @property
+    def cookie(self) -> str:
+        """What the first answer gives a browser."""
+        return f"proxycal-{self.port}={self.address.partition('token=')[2]}"
 
     def workers(self) -> set[int]:
         """Processes of jobs that it started."""

@@ -25,8 +25,10 @@ from app.driving import (
 )
 from browser import use_scheme, use_width
 from proxycal.errors import ProxycalError
-from proxycal.files import read_table, write_table
-from proxycal.report.summary import between, number, sentence
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
+from proxycal.report.numbers import size_text
+from proxycal.report.summary import sentence
 from proxycal.table.surface import speaking
 from proxycal.testing.example import biased_jobs
 
@@ -95,8 +97,8 @@ def test_alpha_on_the_page_is_that_of_the_api(answer, jobs):
     model = jobs[2]
     found = facts(answer)
     assert model.verdict_ == text(answer, "#answer .verdict") == "bias found"
-    assert found["Estimated size"] == number(model.alpha_)
-    assert found["95% interval"] == between(*model.alpha_interval_)
+    assert found["Estimated size"] == size_text(model.result_.estimate).size
+    assert found["95% interval"] == size_text(model.result_.estimate).interval
     assert text(answer, "#answer .sentence") == sentence(model.result_)
     assert float(found["Estimated size"]) == pytest.approx(1.0, abs=0.1)  # what was put in
 
@@ -115,6 +117,7 @@ def test_the_report_on_the_page_is_the_file_and_says_the_same(answer, jobs, tmp_
     file = download(answer, "get_report", tmp_path).read_text(encoding="utf-8")
     jobs[2].report(tmp_path / "wanted.html")
     assert file == (tmp_path / "wanted.html").read_text(encoding="utf-8")
+    answer.execute_script("document.getElementById('report-part').open = true")
     frame = answer.find_element("id", "report")
     assert frame.get_attribute("sandbox") == "allow-same-origin"  # no script
     until(answer, lambda: frame.size["height"] > 2000, "the report is shown in full length")
@@ -344,7 +347,7 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         model = proxycal.ProxyCalibrator(roles, direction="over", method="moments").fit(
             read_table(tmp_path / f"{seed}.csv")
         )
-        assert facts(page)["Estimated size"] == number(model.alpha_)
+        assert facts(page)["Estimated size"] == size_text(model.result_.estimate).size
         (tmp_path / str(seed)).mkdir()
         found = read_table(download(page, "get_table", tmp_path / str(seed)))
         assert (found["y"] == table["y"]).all()
@@ -352,6 +355,7 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         assert HOSTILE in roles_on(page)
         assert page.find_elements("css selector", "img") == []
         assert "hit" not in page.title
+        page.execute_script("document.getElementById('report-part').open = true")
         page.switch_to.frame(page.find_element("id", "report"))
         assert page.find_elements("css selector", "img") == []
         assert HOSTILE in [one.text for one in page.find_elements("css selector", ".roles code")]

@@ -8,6 +8,8 @@ from proxycal.app.guard import Guard, policy_for
 
 HOST = (b"host", b"127.0.0.1:8000")
 ORIGIN = (b"origin", b"http://127.0.0.1:8000")
+TOKEN = "s3cret"
+COOKIE = (b"cookie", b"other=1; proxycal-8000=s3cret")
 
 
 async def inner(scope, receive, send):
@@ -19,15 +21,59 @@ async def inner(scope, receive, send):
 
 @pytest.fixture
 def guard():
-    return Guard(inner, 8000, "default-src 'none'")
+    return Guard(inner, 8000, "default-src 'none'", TOKEN)
 
 
 @pytest.mark.parametrize("host", [b"127.0.0.1:8000", b"localhost:8000", b"LOCALHOST:8000"])
 def test_the_browser_of_this_computer_is_let_in(guard, host):
-    reply = http(guard, headers=[(b"host", host)])
+    reply = http(guard, headers=[(b"host", host), COOKIE])
     assert (reply.status, reply.body) == (200, b"inside")
     assert reply.headers["content-security-policy"] == "default-src 'none'"
     assert reply.headers["x-frame-options"] == "SAMEORIGIN"
+    assert reply.headers["cross-origin-opener-policy"] == "same-origin"
+    assert reply.headers["cache-control"] == "no-store"
+    assert "camera=()" in reply.headers["permissions-policy"]
+    assert "set-cookie" not in reply.headers
+
+
+def test_the_whole_address_lets_in_and_gives_the_cookie(guard):
+    reply = http(guard, headers=[HOST], query=f"token={TOKEN}")
+    assert reply.status == 200
+    assert reply.headers["set-cookie"] == f"proxycal-8000={TOKEN}; HttpOnly; SameSite=Strict; Path=/"
+    # The address is for the page; everything else comes with the cookie.
+    assert http(guard, path="/static/app.js", headers=[HOST], query=f"token={TOKEN}").status == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [
+        ([HOST], ""),
+        ([HOST], "token="),
+        ([HOST], "token=guess"),
+        ([HOST], f"token={TOKEN}&token={TOKEN}"),
+        ([HOST, (b"cookie", b"proxycal-8000=guess")], ""),
+        ([HOST, (b"cookie", b"proxycal-9000=s3cret")], ""),
+        ([HOST, (b"cookie", b"\xff\xfe=;;=")], ""),
+        ([HOST, COOKIE, (b"sec-fetch-site", b"cross-site")], ""),
+        ([HOST, COOKIE, (b"sec-fetch-site", b"same-site")], ""),
+    ],
+)
+def test_without_the_token_or_from_another_site_nothing_is_shown(guard, headers, query):
+    assert http(guard, headers=headers, query=query).status == 403
+
+
+@pytest.mark.parametrize("site", [b"same-origin", b"none"])
+def test_the_page_itself_and_its_person_may_ask(guard, site):
+    assert http(guard, headers=[HOST, COOKIE, (b"sec-fetch-site", site)]).status == 200
+
+
+def test_no_header_is_there_twice(guard):
+    async def cached(scope, receive, send):
+        await PlainTextResponse("x", headers={"Cache-Control": "public", "Server": "a"})(scope, receive, send)
+
+    reply = http(Guard(cached, 8000, "", TOKEN), headers=[HOST, COOKIE])
+    assert reply.headers["cache-control"] == "no-store"
+    assert "server" not in {name.lower() for name in reply.headers}
 
 
 @pytest.mark.parametrize(
@@ -49,15 +95,16 @@ def test_the_browser_of_this_computer_is_let_in(guard, host):
     ],
 )
 def test_a_foreign_host_or_origin_is_refused(guard, headers):
-    reply = http(guard, headers=headers)
+    reply = http(guard, headers=[*headers, COOKIE])
     assert reply.status == 403
     assert b"inside" not in reply.body
-    assert websocket(guard, headers).kinds == ["websocket.close"]
+    assert websocket(guard, [*headers, COOKIE]).kinds == ["websocket.close"]
 
 
 def test_a_socket_needs_an_origin_of_ours(guard):
-    assert websocket(guard, [HOST, ORIGIN]).kinds == ["websocket.accept"]
-    assert websocket(guard, [HOST]).kinds == ["websocket.close"]
+    assert websocket(guard, [HOST, ORIGIN, COOKIE]).kinds == ["websocket.accept"]
+    assert websocket(guard, [HOST, COOKIE]).kinds == ["websocket.close"]
+    assert websocket(guard, [HOST, ORIGIN]).kinds == ["websocket.close"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +119,7 @@ def test_a_socket_needs_an_origin_of_ours(guard):
     ],
 )
 def test_files_come_in_by_one_door(guard, method, path, headers, status):
-    assert http(guard, method, path, headers).status == status
+    assert http(guard, method, path, [*headers, COOKIE]).status == status
 
 
 def test_the_policy_lets_no_script_in_that_was_not_there():

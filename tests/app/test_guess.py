@@ -45,6 +45,7 @@ def losses() -> pd.DataFrame:
             "county": rng.integers(0, 25, n),
             "reported_loss": true + rng.normal(0, 0.3, n),
             "verified_loss": np.where(rng.random(n) < 0.2, true, np.nan),
+            "trusted_office": np.arange(n) % 7 == 0,
             "damage_reported_by_owner": true + rng.normal(0, 0.3, n),
             "flooded_area": true + rng.normal(0, 0.3, n),
             "unrelated": rng.normal(size=n),
@@ -63,6 +64,7 @@ def test_names_and_values_give_the_roles(losses):
         "county": "cluster",
         "reported_loss": "outcome",
         "verified_loss": "truth",
+        "trusted_office": "trusted",
         "damage_reported_by_owner": "",  # reported too: it would hide the bias
         "flooded_area": "proxies",  # no name says so: it moves with the outcome
         "unrelated": "environment",
@@ -101,3 +103,44 @@ def test_body_weight_is_no_survey_weight():
 )
 def test_odd_tables_get_a_guess_for_each_column(table):
     assert list(guessed(table)) == list(table.columns)
+
+
+def test_a_strangers_spreadsheet():
+    """Codes, dates, notes and near-unique columns have no role; one column is the id."""
+    rng = np.random.default_rng(0)
+    n = 120
+    true = rng.normal(size=n)
+    table = pd.DataFrame(
+        {
+            "case": [f"{i:06d}" for i in range(n)],
+            "zip": [f"0{1000 + i}" for i in range(n)],
+            "region_code": rng.integers(100, 140, n),
+            "day": pd.date_range("2024-01-01", periods=n),
+            "date_filed": 20240101 + np.arange(n) % 28,
+            "claimed": true,
+            "invoices": true + 0.3 * rng.normal(size=n),
+            "staff": rng.normal(size=n),
+            "place": [f"village {i % 115}" for i in range(n)],
+            "notes": [f"see file {i}, page {i % 7} of the folder" for i in range(n)],
+        }
+    )
+    found = guessed(table)
+    assert found == {
+        "case": "id",
+        "zip": "",
+        "region_code": "",
+        "day": "",
+        "date_filed": "",
+        "claimed": "outcome",
+        "invoices": "proxies",
+        "staff": "environment",
+        "place": "",
+        "notes": "",
+    }
+    why = {guess.column: guess.why for guess in guess_roles(table)}
+    assert why["zip"] == "differs in every row, and case is already the id"
+    assert "a code, not a measurement" in why["region_code"]
+    assert "a date" in why["date_filed"]
+    assert why["notes"] == "free text"
+    assert "nearly every row" in why["place"]
+    roles_from(found)

@@ -13,15 +13,17 @@ from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.request import Request
 from proxycal.app.tables import Table, read_upload
 from proxycal.app.workspace import Workspace, Workspaces
-from proxycal.files import read_table, write_table
-from proxycal.report.summary import number, sentence
+from proxycal.files import write_table
+from proxycal.reading.table import read_table
+from proxycal.report.numbers import size_text
+from proxycal.report.summary import sentence
 from proxycal.settings import Settings
 
 
 @pytest.fixture
 def workspaces(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    opened = Workspaces()
+    opened = Workspaces(places=2)
     yield opened
     opened.close_all()
 
@@ -72,7 +74,7 @@ def test_the_answer_is_that_of_the_api(workspaces, sim):
     assert calibrated[wanted.columns].equals(wanted)  # to the last digit
     answer = read_answer(job.folder)
     assert answer.sentence == sentence(model.result_)
-    assert dict(answer.facts)["Estimated size"] == number(model.alpha_)
+    assert dict(answer.facts)["Estimated size"] == size_text(model.result_.estimate).size
     assert {"residual", "power"} <= {picture.kind for picture in answer.pictures}
     assert picture_of(answer, "../../etc/passwd").kind == "residual"
     report = (job.folder / REPORT).read_text(encoding="utf-8")

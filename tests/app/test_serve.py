@@ -14,46 +14,68 @@ import pytest
 from proxycal.cli import main
 
 HANDSHAKE = (
-    "GET /websocket/ HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
-    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    "GET /websocket/ HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nCookie: {cookie}\r\n"
+    "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
 
-def status(port: int, path="/", **headers) -> int:
+def reply(port: int, path="/", **headers) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", path, headers=headers)
-    found = connection.getresponse().status
+    found = connection.getresponse()
+    found.read()
     connection.close()
     return found
 
 
-def shaken(program, host: str, origin: str) -> str:
+def status(program, path="/", **headers) -> int:
+    return reply(program.port, path, **{"Cookie": program.cookie, **headers}).status
+
+
+def shaken(program, host: str, origin: str, cookie: str | None = None) -> str:
+    cookie = program.cookie if cookie is None else cookie
     with socket.create_connection(("127.0.0.1", program.port), timeout=60) as line:
-        line.sendall(HANDSHAKE.format(host=host, origin=origin).encode())
+        line.sendall(HANDSHAKE.format(host=host, origin=origin, cookie=cookie).encode())
         return line.recv(100).decode("latin-1").split("\r\n")[0]
 
 
 def test_the_page_is_there(program):
-    assert status(program.port) == 200
-    assert status(program.port, "/static/app.js") == 200
+    assert status(program) == 200
+    assert status(program, "/static/app.js") == 200
+
+
+def test_nobody_gets_in_without_the_token(program):
+    assert reply(program.port).status == 403
+    assert reply(program.port, "/?token=guess").status == 403
+    assert reply(program.port, "/static/app.js").status == 403
+    assert "403" in shaken(program, f"127.0.0.1:{program.port}", program.origin, cookie="")
+
+
+def test_the_first_answer_gives_the_browser_its_cookie(program):
+    found = reply(program.port, program.address.removeprefix(program.origin))
+    assert found.status == 200
+    assert found.headers["set-cookie"].startswith(f"{program.cookie}; HttpOnly; SameSite=Strict")
+    assert found.headers["cache-control"] == "no-store"
+    assert found.headers["server"] is None
 
 
 def test_a_foreign_host_is_refused(program):
-    assert status(program.port, Host="evil.example") == 403
-    assert status(program.port, Host=f"evil.example:{program.port}") == 403
-    assert status(program.port, "/static/app.js", Host="evil.example") == 403
+    assert status(program, Host="evil.example") == 403
+    assert status(program, Host=f"evil.example:{program.port}") == 403
+    assert status(program, "/static/app.js", Host="evil.example") == 403
 
 
 def test_a_foreign_origin_is_refused(program):
-    assert status(program.port, Origin="http://evil.example") == 403
-    assert status(program.port, Origin=program.address) == 200
+    assert status(program, Origin="http://evil.example") == 403
+    assert status(program, Origin=program.origin) == 200
 
 
 def test_a_socket_from_elsewhere_is_refused(program):
     ours = f"127.0.0.1:{program.port}"
-    assert "101" in shaken(program, ours, program.address)
+    assert "101" in shaken(program, ours, program.origin)
     assert "403" in shaken(program, ours, "http://evil.example")
-    assert "403" in shaken(program, "evil.example", program.address)
+    assert "403" in shaken(program, "evil.example", program.origin)
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc to see who listens")
@@ -68,7 +90,7 @@ def test_it_listens_on_this_computer_only(program):
     "path", ["/..%2f..%2fetc/passwd", "/static/..%2f..%2fserve.py", "/session/x/download/y"]
 )
 def test_no_path_leads_out(program, path):
-    assert status(program.port, path) in (400, 404)
+    assert status(program, path) in (400, 404)
 
 
 def test_a_taken_port_is_one_message(program, capsys):
@@ -86,8 +108,9 @@ def test_ctrl_c_ends_it_quietly():
         text=True,
     )
     try:
-        port = int(running.stdout.readline().rpartition(":")[2])
-        assert status(port) == 200  # it is up
+        address = running.stdout.readline().split()[-1]
+        port, _, query = address.rpartition(":")[2].partition("/")
+        assert reply(int(port), f"/{query}").status == 200  # it is up
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=60)
     finally:

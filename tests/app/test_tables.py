@@ -7,9 +7,9 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from proxycal.app.tables import LIMIT, ending_of, excel_to_csv, preview, read_upload, too_large
+from proxycal.app.tables import LIMIT, ending_of, preview, read_upload, too_large
 from proxycal.errors import ProxycalError, StoreError, TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 
 def workbook(path, rows):
@@ -27,6 +27,7 @@ def workbook(path, rows):
         ("a.csv.gz", ".csv.gz"),
         ("a.pq", ".parquet"),
         ("b.parquet", ".parquet"),
+        ("b.tsv.gz", ".tsv.gz"),
         ("../../x.xlsx", ".xlsx"),
     ],
 )
@@ -59,9 +60,9 @@ def test_excel_is_read_to_the_last_digit(tmp_path):
     assert found.frame["loss"].tolist() == y.tolist()
     assert found.frame["n"].tolist() == list(range(30))
     assert set(found.frame["who"]) == {"ä, b"}
-    assert set(found.frame["day"]) == {"2024-05-01"}
-    assert "'Sheet'" in found.note
-    # What the worker and the command line read is this same CSV.
+    assert set(found.frame["day"]) == {pd.Timestamp("2024-05-01")}
+    assert found.note == "Understood: 'day' read as dates (ISO 8601)."
+    # What the worker and the command line read is this same file.
     assert read_table(found.path).equals(found.frame)
 
 
@@ -89,8 +90,7 @@ def test_a_bad_sheet_is_one_message(rows, message, tmp_path):
         ("a.csv", b"x,x\n1,2\n", "two columns named 'x'"),
         ("a.csv", b"", "is empty"),
         ("a.csv", b"a,b\n1,2,3\n", "every row has as many fields"),
-        ("a.csv", "a,b\nä,2\n".encode("latin-1"), "CSV UTF-8"),
-        ("a.csv", b"a;b\n1;2\n", "commas"),
+        ("a.csv", b"a,b\n\0\0,2\n", "not a text table"),
         ("a.parquet", b"PAR1 no", "not a readable Parquet file"),
         ("a.xlsx", b"PK no", "not a readable Excel workbook"),
         ("a.csv.gz", b"\x1f\x8bno", "gzip"),
@@ -133,7 +133,7 @@ def test_the_limit_teaches():
     assert "`proxycal fit`" in too_large(LIMIT)
 
 
-def test_a_missing_workbook_is_no_traceback(tmp_path):
-    (tmp_path / "x.xlsx").write_bytes(b"")
-    with pytest.raises(StoreError, match="not a readable Excel workbook"):
-        excel_to_csv(tmp_path / "x.xlsx", tmp_path / "x.csv")
+def test_what_was_understood_is_said_on_the_page(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1;2,5\n")
+    found = read_upload(tmp_path / "t.csv", "losses.csv")
+    assert found.note == ("Understood: semicolons, decimal commas, 1 value like 2,5 read as numbers (2.5).")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -71,3 +72,52 @@ def test_pages_see_their_own_uploads_only(door, workspaces):
 
 def test_everything_else_is_the_page(door):
     assert http(door, path="/").body == b"the page"
+
+
+def test_a_file_that_stops_coming_is_given_up_and_not_kept(workspaces):
+    door, workspace = Door(PlainTextResponse("the page"), workspaces, 1000, patience=0.05), workspaces.open()
+
+    async def stuck(app, scope):
+        told = []
+
+        async def receive():
+            if not told:
+                told.append("begun")
+                return {"type": "http.request", "body": b"a,b", "more_body": True}
+            await asyncio.sleep(60)
+
+        async def send(message):
+            told.append(message.get("status"))
+
+        await app(scope, receive, send)
+        return told
+
+    scope = {"type": "http", "method": "POST", "path": f"/upload/{workspace.token}", "headers": [],
+             "query_string": b"name=a.csv", "server": ("127.0.0.1", 1), "scheme": "http"}  # fmt: skip
+    assert 408 in asyncio.run(stuck(door, scope))
+    assert list(workspace.folder.iterdir()) == []
+
+
+def test_a_sender_who_goes_away_leaves_nothing_and_raises_nothing(door, workspaces):
+    workspace = workspaces.open()
+    scope = {"type": "http", "method": "POST", "path": f"/upload/{workspace.token}", "headers": [],
+             "query_string": b"name=a.csv", "server": ("127.0.0.1", 1), "scheme": "http"}  # fmt: skip
+    coming = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return coming.pop(0)
+
+    async def send(message):
+        pass
+
+    asyncio.run(door(scope, receive, send))
+    assert list(workspace.folder.iterdir()) == []
+
+
+def test_a_page_keeps_its_last_tables_only(door, workspaces):
+    workspace = workspaces.open()
+    for _ in range(5):
+        assert send(door, workspace, "a.csv", b"a\n1\n")[0] == 200
+    assert len(list(workspace.folder.iterdir())) == 3
+    assert workspace.upload(1) is None
+    assert workspace.upload(5) is not None

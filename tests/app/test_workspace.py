@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from proxycal.app.workspace import Workspaces
+from proxycal.app.workspace import PAGES, Workspaces, remove_left
+from proxycal.errors import StoreError
 
 
 @pytest.fixture
@@ -54,3 +55,19 @@ def test_earlier_answers_are_deleted_when_a_later_one_is_kept(workspaces):
         (page.folder / name).mkdir()
     page.keep(SimpleNamespace(folder=page.folder / "job-2"))
     assert {entry.name for entry in page.folder.iterdir()} == {"job-2", "table-1.csv"}
+
+
+def test_what_a_killed_program_left_is_removed_and_open_pages_stay(workspaces, tmp_path):
+    page = workspaces.open()
+    (tmp_path / "proxycal-app-left" / "job-1").mkdir(parents=True)
+    (tmp_path / "proxycal-app-left" / "table-1.csv").write_text("a")
+    (tmp_path / "others").mkdir()
+    remove_left()
+    assert {entry.name for entry in tmp_path.iterdir()} == {page.folder.name, "others"}
+
+
+def test_there_is_an_end_to_the_pages(workspaces):
+    for _ in range(PAGES):
+        workspaces.open()
+    with pytest.raises(StoreError, match="close some of them"):
+        workspaces.open()

@@ -34,8 +34,8 @@ def test_duplicate_headers_are_not_renamed(capsys, here):
 
 
 def test_another_kind_of_file(capsys, here):
-    (here / "table.xlsx").write_bytes(b"PK")
-    assert ".csv" in refused(capsys, here, ["fit", "table.xlsx", *ASKED, "--out", "run"])
+    (here / "table.sav").write_bytes(b"$FL2")
+    assert ".csv" in refused(capsys, here, ["fit", "table.sav", *ASKED, "--out", "run"])
 
 
 def test_a_missing_column(capsys, here):
@@ -158,7 +158,8 @@ def test_the_two_commands_of_a_user_remove_the_bias(capsys, here):
     assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 0
     assert capsys.readouterr().out.startswith("bias found\nloss is over-reported by about ")
     assert main(["calibrate", "run", "table.csv", "--out", "out.csv"]) == 0
-    assert capsys.readouterr() == ("240 rows calibrated: out.csv\n", "")
+    said = "240 rows calibrated: out.csv\n\nnext:   proxycal totals run table.csv\n"
+    assert capsys.readouterr() == (said, "")
     answer, y_true = pd.read_csv("out.csv"), simulated().truth["y_true"].to_numpy()
     before = np.sqrt(np.mean((answer["loss"] - y_true) ** 2))
     after = np.sqrt(np.mean((answer["y_cal"] - y_true) ** 2))
@@ -171,3 +172,26 @@ def test_names_are_text_for_the_terminal(capsys, here):
     args = ["fit", "odd.csv", "--outcome", "[bold red]loss :bomb:", *ASKED[2:], "--config", "small.toml"]
     assert main([*args, "--out", "run"]) == 0
     assert "[bold red]loss :bomb:" in capsys.readouterr().out
+
+
+def test_a_run_is_replaced_only_on_request(capsys, here):
+    asked = ["fit", "table.csv", *ASKED, "--config", "small.toml", "--out", "run"]
+    assert main([*asked, "--quiet"]) == 0
+    before = (here / "run" / "manifest.json").read_bytes()
+    capsys.readouterr()
+    assert main([*asked, "--seed", "9"]) == 2
+    said = capsys.readouterr().err
+    assert "'run' already holds a run" in said
+    assert "--out run-2" in said
+    assert "--force" in said
+    assert (here / "run" / "manifest.json").read_bytes() == before
+    assert main([*asked, "--seed", "9", "--force", "--quiet"]) == 0
+    assert (here / "run" / "manifest.json").read_bytes() != before
+
+
+def test_the_config_of_a_run_makes_the_run_again(capsys, here):
+    assert main(["fit", "table.csv", *ASKED, "--config", "small.toml", "--out", "run", "--quiet"]) == 0
+    assert main(["fit", "table.csv", "--config", "run/config.toml", "--out", "again", "--quiet"]) == 0
+    first, again = proxycal.load("run"), proxycal.load("again")
+    assert again.roles == first.roles
+    assert again.alpha_ == first.alpha_

@@ -58,14 +58,33 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_ctrl_c_is_exit_1_without_a_traceback(capsys, here, monkeypatch):
+def test_ctrl_c_is_exit_130_without_a_traceback(capsys, here, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", interrupted)
-    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 1
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 130
     err = capsys.readouterr().err
     assert err == "error: interrupted; no partial files were left behind\n"
+
+
+def test_no_memory_is_said_and_no_defect(capsys, here, monkeypatch):
+    def exhausted(*_args, **_kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", exhausted)
+    assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 2
+    assert capsys.readouterr().err.startswith("error: out of memory while working: ")
+
+
+def test_a_terminal_obeys_nothing_that_stands_in_a_table(capsys, here):
+    name = "loss\x1b[2J\u202e"
+    (here / "t.csv").write_text((here / "table.csv").read_text().replace("loss", name, 1))
+    asked = ["--outcome", name, "--proxies", "p_1,p_2,p_3", "--environment", "income,hazard"]
+    for more in ([], ["--json"], ["--missing", "\x1b]0;owned\x07"]):
+        main(["check", "t.csv", *asked, *more])
+        out, err = capsys.readouterr()
+        assert not {"\x1b", "\u202e", "\x07"} & set(out + err)
 
 
 def test_python_dash_m_is_the_same_program(here):

@@ -9,20 +9,22 @@ import pandas as pd
 import pytest
 
 from proxycal import ProxyCalibrator, simulate
+from proxycal.effect.row_truth import (
+    RowBias,
+    RowTruth,
+    row_truth,
+    shared_cov,
+    truth_of_factor,
+    truth_of_shift,
+)
 from proxycal.effect.totals import (
     KEPT,
     MOST_GROUPS,
     Groups,
-    RowBias,
-    RowTruth,
     conclude,
     intervals,
     refuse_groups,
-    row_truth,
-    shared_cov,
     sum_rows,
-    truth_of_factor,
-    truth_of_shift,
 )
 from proxycal.errors import SettingsError, TableError
 from proxycal.table.encode import Encoder

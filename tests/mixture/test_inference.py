@@ -31,3 +31,11 @@ def test_a_bias_that_points_up_is_left_as_it_is(draw_rows, draw_params):
     params = draw_params(shape, rows)
     params.a[:] = 1.0
     np.testing.assert_array_equal(orient(params, [rows]).a, params.a)
+
+
+def test_with_trusted_rows_the_labels_are_not_turned_round(draw_rows, draw_params):
+    rows = draw_rows(n=40)
+    params = draw_params(Shape(1, shift=True), rows)
+    params = replace(params, a=-np.abs(params.a))
+    assert orient(params, [replace(rows, trusted=np.zeros(40, dtype=bool))]).a[0, 0] > 0.0
+    assert orient(params, [replace(rows, trusted=np.arange(40) < 3)]).a[0, 0] < 0.0

@@ -204,3 +204,18 @@ def test_a_shift_without_a_gate_claims_nothing():
 def test_labels_tell_shapes_apart():
     labels = [name(shape) for shape in SHAPES]
     assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("shape", SHIFTED, ids=name)
+def test_trusted_rows_are_unbiased_and_the_gate_does_not_count_them(shape, draw_rows, draw_params):
+    rows = draw_rows(n=25)
+    params = draw_params(shape, rows)
+    trusted = np.arange(25) % 3 == 0
+    post = posterior(params, replace(rows, trusted=trusted), shape)
+    null = posterior(replace(params, a=None, gamma=None), rows, replace(shape, shift=False))
+    assert post.p_biased[:, trusted].max() < 1e-200
+    assert post.pi[:, trusted].max() < 1e-200
+    np.testing.assert_allclose(post.loglik[:, trusted], null.loglik[:, trusted], rtol=1e-12)
+    np.testing.assert_array_equal(
+        post.p_biased[:, ~trusted], posterior(params, rows, shape).p_biased[:, ~trusted]
+    )

@@ -14,9 +14,12 @@ from proxycal import PaperSettings
 from proxycal.errors import SettingsError
 from proxycal.model import ProxyCalibrator
 from proxycal.questions.power import (
+    BATCH,
+    DOUBT,
     Injected,
     Power,
     PowerPoint,
+    chance_of_passing,
     describe,
     detectable,
     draw_biased,
@@ -136,3 +139,40 @@ def test_every_method_has_power_for_a_size_and_none_for_no_bias(method):
     assert table.loc[0.0, "chance"] <= 0.25
     if method == "moments":
         assert table.loc[4.0, "chance"] == 1.0
+
+
+@pytest.fixture(scope="module")
+def quick() -> ProxyCalibrator:
+    sim = proxycal.simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
+    return ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+
+
+def test_a_size_is_left_once_its_answer_is_clear(quick):
+    told: list[PowerPoint] = []
+    tables = quick.power([0.01, 3.0, 4.0], repetitions=20, tell=told.append).table
+    # Hardly ever found: the first looks are enough. Found each time: the rest could hardly change it.
+    assert tables.loc[0.01, "chance"] < 0.5
+    assert tables.loc[0.01, "repetitions"] <= 8
+    assert tables.loc[3.0, ["chance", "repetitions"]].tolist() == [1.0, 12]
+    assert sorted(point.alpha for point in told) == tables.index.tolist()
+
+
+def test_left_early_a_size_gets_the_answer_of_all_its_tables():
+    rng = np.random.default_rng(0)
+    for chance in (0.0, 0.5, 0.8, 0.9, 1.0):
+        other = 0
+        for hits in rng.random((300, 20)) < chance:
+            n, passing = 0, 0.5
+            while min(passing, 1.0 - passing) >= DOUBT:
+                n += BATCH
+                passing = chance_of_passing(int(hits[:n].sum()), n, 20)
+            other += (passing > 0.5) != (hits.sum() >= 18)
+        assert other <= 0.04 * 300
+
+
+def test_few_tables_are_said_to_be_few():
+    found = [summarise([Injected(size, size, 0.0, 9.0, "bias found")] * 3) for size in (1.0, 2.0)]
+    assert describe(found, sd=3.0, repetitions=3).startswith("3 tables of each size: too few to tell")
+    # Three misses are enough to say that it is not found in nine cases of ten.
+    never = [summarise([Injected(1.0, 1.0, 0.0, 9.0, "no bias found")] * 3)]
+    assert "even a bias of 1 sd would be detected in only 0%" in describe(never, sd=3.0, repetitions=3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -60,14 +63,14 @@ def text(example):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Pages for questions about their words: most of the time of a page goes into its figures."""
-    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit, wide=False: "")
 
 
 def test_the_answer_stands_on_the_page(example, text):
     data = example()
     words = Page(text).words
     assert "bias found" in words
-    assert "loss is over-reported by about 5.021 (95% interval 4.923 to 5.119)" in words
+    assert "loss is over-reported by about 5.02 (95% interval 4.92 to 5.12)" in words
     for row in data.estimates:
         assert row.note in words
     assert "Add a proxy of the outcome." in words
@@ -108,7 +111,7 @@ def test_what_was_asked_of_the_fit_stands_on_the_page(example, text, without_fig
 def test_the_gate_is_a_table_of_odds(text):
     words = Page(text).words
     assert "Odds ratio" in words
-    assert "hazard: wildfire, not flood 1.411 4.1 2.2 to 7.6" in words
+    assert "hazard: wildfire, not flood 1.41 4.10 2.2 to 7.6" in words
     assert "income, 1 sd more" in words
 
 
@@ -136,10 +139,40 @@ def test_every_user_string_stays_text(example, refutation):
     text = render(data)
     page = Page(text)
     assert page.tags["img"] == 0
-    assert page.tags["script"] == 0
+    # Its own two, and the browser runs the one whose hash the policy names.
+    assert page.tags["script"] == 2
     assert page.handlers == []
     assert HOSTILE not in text
     assert HOSTILE in page.words
+
+
+def test_a_browser_runs_no_script_but_that_of_the_page(text):
+    (script,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert not re.search(r"https?:|fetch|eval|innerHTML|import\b", script)
+
+
+def test_the_rows_that_change_most_come_first_and_each_dot_has_its_row(example, text):
+    data = example()
+    listed = json.loads(re.findall(r'id="row-data">(.*?)</script>', text, flags=re.DOTALL)[0])
+    assert listed["heading"] == "index"
+    assert len(listed["data"]) == len(listed["dots"]) == 400
+    shift = [abs(row[1] - row[2]) for row in listed["data"]]
+    assert np.all(np.diff(shift) < 1e-3)  # the page rounds to six digits
+    # Dots stand in the order of the rows of the fit.
+    y = [listed["data"][line][1] for line in listed["dots"]]
+    assert y == pytest.approx(data.rows.y_obs.tolist(), rel=1e-5)
+    dots = re.findall(r'data-dots="([^"]*)"', text)
+    assert [len(places.split()) for places in dots] == [800, 800]
+    assert Page(text).words.count("100%") >= 1
+
+
+def test_parts_of_pictures_say_their_values(text):
+    tips = re.findall(r'data-tip="([^"]*)"', text)
+    assert "match: 5.02, interval 4.92 to 5.12" in tips
+    assert any(tip.endswith("biased") and " rows, of which " in tip for tip in tips)
+    assert 'id="residual-tip' not in text
 
 
 def test_nothing_is_fetched(text):
@@ -161,7 +194,9 @@ def test_landmarks_headings_and_picture_texts(text):
     assert page.headings[0] == 1
     assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
     # Estimates, residual, content, calibrated, totals, who, gate, power, and the causal diagram.
-    assert text.count('role="img" aria-label="') == page.tags["svg"] == 9
+    assert text.count('role="img" aria-label="') == 9
+    # Those that take the whole page, residual and totals, are drawn for a narrow screen as well.
+    assert page.tags["svg"] == 11
 
 
 def test_totals_of_all_rows_and_of_groups_stand_in_a_table(text):

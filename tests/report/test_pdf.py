@@ -33,7 +33,7 @@ def test_a_browser_that_fails_leaves_it_to_matplotlib(example, monkeypatch, tmp_
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(broken))
-    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")  # the page that nobody prints
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit, wide=False: "")  # the page that nobody prints
     monkeypatch.setattr(pdf, "drawn", lambda fit: b"drawn " + fit.roles.outcome.encode())
     assert pdf.print_pdf(example()) == b"drawn loss"
 
@@ -47,8 +47,8 @@ def test_a_browser_is_given_the_page(example, monkeypatch, tmp_path):
     )
     fake.chmod(0o755)
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(fake))
-    monkeypatch.setattr(pictures, "svg", lambda plot, fit: "")
-    assert b"over-reported by about 5.021" in pdf.print_pdf(example())
+    monkeypatch.setattr(pictures, "svg", lambda plot, fit, wide=False: "")
+    assert b"over-reported by about 5.02 " in pdf.print_pdf(example())
 
 
 @pytest.mark.usefixtures("no_browser")

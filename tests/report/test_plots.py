@@ -14,14 +14,14 @@ from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
-from proxycal.report.plots.scatter import MAX_POINTS
 from proxycal.report.plots.who import MAX_COLUMNS
+from proxycal.report.rows import MAX_ROWS
 from proxycal.report.style import BIASED, MUTED, UNBIASED
 from proxycal.report.summary import shares
-from proxycal.result import EnvironmentColumn, Estimate
+from proxycal.result import Curve, EnvironmentColumn, Estimate, Gaps
 
-# Validated rows and sizes that vary are no part of the example: their pictures are tested elsewhere.
-SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "sizes")]
+# Validated rows, sizes that vary and graded biases are no part of the example: they are drawn elsewhere.
+SHOWN = [kind for kind in plots.KINDS if kind not in ("gaps", "graded", "sizes")]
 
 
 def texts(ax):
@@ -44,7 +44,7 @@ def test_every_kind_makes_its_own_figure_and_survives_few_rows(kind, example):
 
 def test_a_wrong_kind_lists_the_right_ones(example):
     with pytest.raises(
-        SettingsError, match="estimates, gaps, residual, sizes, calibrated, content, totals, who"
+        SettingsError, match="estimates, gaps, graded, residual, sizes, calibrated, content, totals, who"
     ):
         plots.draw("pie", example())
 
@@ -85,12 +85,34 @@ def test_the_fitted_mixture_counts_rows_like_the_bars(example):
     ax = plots.draw("residual", data)
     bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
     width = bars[0].get_width()
-    curve = {line.get_label(): line for line in ax.lines}["fitted mixture"]
+    curve = {line.get_label(): line for line in ax.lines}["fitted model"]
     x, y = curve.get_data()
     # Half of 400 rows lie around 0 and half around 5: the area under the curve, in bars, is all of them.
     assert np.trapezoid(y, x) / width == pytest.approx(400, rel=0.02)
     at_zero = 400 * 0.5 * (ndtr(width / 2 / 0.5) - ndtr(-width / 2 / 0.5))
     assert np.interp(0.0, x, y) == pytest.approx(at_zero, rel=0.02)
+
+
+def test_the_fitted_curve_is_smooth_where_rows_share_one_value(example):
+    # Half of the rows share one value; less their content, it is one step for each of them.
+    at = np.linspace(-10.0, 20.0, 3001)
+    steps = np.random.default_rng(1).normal(-4.0, 1.0, 60)
+    spike = np.mean(at[:, None] >= steps, axis=1)
+    ax = plots.draw("residual", example(curve=Curve(at, 0.5 * spike, 0.5 * ndtr((at - 5.0) / 0.5))))
+    x, y = {line.get_label(): line for line in ax.lines}["fitted model"].get_data()
+    turns = np.sum(np.diff(np.sign(np.diff(y[x < 0.0]))) != 0)
+    assert turns <= 4, f"the curve turns {turns} times"
+    assert (y >= 0.0).all()
+
+
+def test_the_main_picture_is_the_histogram_or_the_errors_of_validated_rows(example):
+    fit = example()
+    assert plots.main_plot(fit).kind == "residual"
+    gaps = Gaps(np.zeros(3), np.ones(3), np.ones(3))
+    validated = replace(
+        fit, method_fit=replace(fit.method_fit, details=replace(fit.method_fit.details, gaps=gaps))
+    )
+    assert plots.main_plot(validated).kind == "gaps"
 
 
 def test_the_gate_marks_what_moves_the_odds(example):
@@ -128,7 +150,7 @@ def test_a_page_shows_what_a_result_has(example):
 
 def test_large_tables_are_thinned(example):
     points = plots.draw("content", example(n=10_000)).collections[0]
-    assert len(np.asarray(points.get_offsets())) == MAX_POINTS
+    assert len(np.asarray(points.get_offsets())) == MAX_ROWS
 
 
 def test_who_shows_the_shares(example):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from proxycal.cli.request import column_names
-from proxycal.report.summary import MAX_LEVELS, number, percent, reproduce, sentence, shares, spread
+from proxycal.report.summary import MAX_LEVELS, change_text, reproduce, sentence, shares, spread
 from proxycal.result import EnvironmentColumn, Estimate
 
 MATCH = Estimate("match", 2.0, 0.25, 1.5, 2.5)
@@ -19,7 +19,7 @@ MATCH = Estimate("match", 2.0, 0.25, 1.5, 2.5)
 @pytest.mark.parametrize(
     ("verdict", "says", "never_says"),
     [
-        ("bias found", "loss is under-reported by about 2 (90% interval 1.5 to 2.5) in 40%", "left as"),
+        ("bias found", "loss is under-reported by about 2.00 (90% interval 1.50 to 2.50) in 40%", "left as"),
         ("no bias found", "No evidence that loss is under-reported was found", "about 2"),
         ("not identified", "cannot tell whether loss is under-reported", "by about"),
     ],
@@ -34,24 +34,6 @@ def test_an_estimate_without_interval_says_so(example):
     nothing = float("nan")
     data = example(verdict="not identified", estimate=replace(MATCH, low=nothing, high=nothing))
     assert "no interval" in sentence(data)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-1234.4, "-1,234"), (0.00012346, "0.0001235"), (float("inf"), "∞"), (float("-inf"), "−∞")],
-)
-def test_numbers(value, text):
-    assert number(value) == text
-
-
-def test_percent_keeps_nothing_and_everything_apart_from_almost():
-    assert [percent(value) for value in (0.0, 0.002, 0.5, 0.998, 1.0)] == [
-        "0%",
-        "0.2%",
-        "50%",
-        "99.8%",
-        "100%",
-    ]
 
 
 def test_shares_by_level_equal_a_groupby(example):
@@ -122,9 +104,17 @@ def test_spread_is_the_range_of_shares(example):
     assert spread(rows)["hazard"] == pytest.approx(max(hazard) - min(hazard))
 
 
+def test_a_total_changes_in_per_cent_and_a_mean_in_its_own_units(example):
+    total = example().totals[0]
+    (row,) = total.records()
+    assert change_text(total, row) == "+14.0%"
+    assert change_text(replace(total, statistic="mean"), row) == "+140"
+
+
 def test_the_command_survives_a_shell(example):
     data = example(outcome="loss; rm -rf /", proxies=("a, b", 'say "c"'), missing="drop")
     words = shlex.split(reproduce(data))
+    words = [word for word in words if word != "\n"]
     assert words[:3] == ["proxycal", "fit", "TABLE"]
     options = dict(zip(words[3::2], words[4::2], strict=True))
     assert options["--outcome"] == "loss; rm -rf /"

@@ -224,7 +224,7 @@ def _spoil(folder, keep: int) -> None:
     for line in lines[1 + keep :]:
         (folder / json.loads(line)["name"]).unlink()
     (folder / NAME).write_text("".join(lines[: 1 + keep]) + lines[1 + keep][:20])
-    (folder / ".0123456789ab.tmp.table-00003.parquet").write_bytes(b"PAR1 half")
+    (folder / ".proxycal-0123456789ab.parquet").write_bytes(b"PAR1 half")
 
 
 def test_resume_does_what_is_left_and_nothing_else(run, tmp_path):

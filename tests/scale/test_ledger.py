@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from proxycal.errors import StoreError
-from proxycal.scale.ledger import NAME, Finished, abandon, claim, record
+from proxycal.scale.digests import digest_of
+from proxycal.scale.ledger import NAME, Finished, abandon, claim, record, remove
 
 FACTS = {"run": "abc", "tables": [{"name": "t.parquet", "bytes": 10}], "proxycal": "1.0", "parts": 2}
 
 
 def finish(folder, name: str, content: bytes = b"rows") -> Finished:
     (folder / name).write_bytes(content)
-    part = Finished(name, 3, 1, len(content))
+    part = Finished(name, 3, 1, digest_of(folder / name))
     record(folder, part)
     return part
 
@@ -28,10 +31,10 @@ def test_finished_parts_are_remembered(folder):
     assert claim(folder, FACTS, resume=True) == {part.name: part for part in parts}
 
 
-def test_a_part_that_changed_its_size_or_is_gone_does_not_count(folder):
+def test_a_part_that_changed_or_is_gone_does_not_count(folder):
     for name in "abc":
         finish(folder, name)
-    (folder / "a").write_bytes(b"row")
+    (folder / "a").write_bytes(b"rowt")  # one byte, and the same size
     (folder / "b").unlink()
     assert list(claim(folder, FACTS, resume=True)) == ["c"]
 
@@ -47,7 +50,7 @@ def test_a_line_that_was_cut_short_does_not_count_nor_spoil_the_next(folder):
 
 
 def test_what_a_killed_worker_was_writing_is_removed(folder):
-    (folder / ".1234.tmp.a").write_bytes(b"half")
+    (folder / ".proxycal-0123456789ab.csv").write_bytes(b"half")
     claim(folder, FACTS, resume=True)
     assert [entry.name for entry in folder.iterdir()] == [NAME]
 
@@ -86,8 +89,39 @@ def test_a_damaged_ledger_is_refused(folder, content):
         claim(folder, FACTS, resume=True)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"name": "a"},
+        {"name": "a", "rows": 3, "unanswered": 0, "digest": "", "more": 1},
+        {"name": 1, "rows": 3, "unanswered": 0, "digest": ""},
+        {"name": "a", "rows": "3", "unanswered": 0, "digest": ""},
+        {"name": "../a", "rows": 3, "unanswered": 0, "digest": ""},
+    ],
+)
+def test_a_line_that_was_tampered_with_is_damage(folder, line):
+    with (folder / NAME).open("a") as lines:
+        lines.write(json.dumps(line) + "\n")
+    with pytest.raises(StoreError, match="damaged"):
+        claim(folder, FACTS, resume=True)
+
+
+@pytest.mark.parametrize("tables", [None, 5, "x", [1], {"a": 1}])
+def test_a_first_line_of_another_shape_is_other_work(folder, tables):
+    (folder / NAME).write_text(json.dumps(FACTS | {"tables": tables}) + "\n")
+    with pytest.raises(StoreError, match="never mixed"):
+        claim(folder, FACTS, resume=True)
+
+
+def test_joined_parts_are_removed_and_nothing_else(folder):
+    parts = [finish(folder, "a"), finish(folder, "b")]
+    (folder / "notes.txt").write_text("mine")
+    remove(folder, parts)
+    assert [entry.name for entry in folder.iterdir()] == ["notes.txt"]
+
+
 def test_work_that_finished_nothing_leaves_no_trace(folder):
-    (folder / ".1234.tmp.a").write_bytes(b"half")
+    (folder / ".proxycal-0123456789ab.csv").write_bytes(b"half")
     abandon(folder)
     assert not folder.exists()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from proxycal.errors import StoreError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 from proxycal.scale.writers import join, table_writer
 
 FIRST = pa.table({"n": pa.array([1, None], pa.int64()), "y": [0.1 + 0.2, 1e-300], "who": ["a", 'b,"c"']})

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from proxycal.errors import StoreError
+from proxycal.locks import hidden_name
 from proxycal.store import folder as store
 from proxycal.store.folder import Run, load_run, save_run
 
@@ -93,22 +94,12 @@ def test_places_that_cannot_hold_a_run_are_named(tmp_path):
 
 
 def test_killed_at_any_moment_a_run_folder_is_whole(tmp_path):
-    code = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from test_folder import small_run
-from proxycal.store.folder import save_run
-print("ready", flush=True)
-while True:
-    for seed in range(2):
-        save_run(sys.argv[1], small_run(seed))
-"""
     folder = tmp_path / "run"
     save_run(folder, small_run(0))
     (folder / "notes.txt").write_text("mine")
     moments = random.Random(0)
     for _ in range(4):
-        command = [sys.executable, "-c", code, str(folder), str(Path(__file__).parent)]
+        command = [sys.executable, "-c", SAVING, str(folder), str(Path(__file__).parent)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert child.stdout is not None
         child.stdout.readline()
@@ -124,13 +115,94 @@ while True:
 
 def test_a_save_killed_between_its_two_renames_is_undone(run_folder):
     (run_folder / "notes.txt").write_text("mine")
-    os.rename(run_folder, run_folder.parent / ".run.previous")
+    os.rename(run_folder, hidden_name("old", run_folder))
     assert same(load_run(run_folder), small_run(0))
-    os.rename(run_folder, run_folder.parent / ".run.previous")
+    os.rename(run_folder, hidden_name("old", run_folder))
     save_run(run_folder, small_run(1))
     assert same(load_run(run_folder), small_run(1))
     assert (run_folder / "notes.txt").read_text() == "mine"
     assert [entry.name for entry in run_folder.parent.iterdir()] == ["run"]
+
+
+SAVING = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from test_folder import small_run
+from proxycal.store.folder import save_run
+print("ready", flush=True)
+while True:
+    for seed in range(2):
+        save_run(sys.argv[1], small_run(seed))
+"""
+
+
+def test_who_reads_while_others_save_gets_the_old_or_the_new_whole(run_folder):
+    command = [sys.executable, "-c", SAVING, str(run_folder), str(Path(__file__).parent)]
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for writer in writers:
+            writer.stdout.readline()
+        seen = set()
+        for _ in range(200):
+            found = load_run(run_folder)
+            assert same(found, small_run(found.results["seed"]))
+            seen.add(found.results["seed"])
+        assert all(writer.poll() is None for writer in writers)
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
+    assert seen == {0, 1}
+
+
+def test_a_hidden_folder_of_the_user_is_never_touched(run_folder):
+    for name in (".run.previous", ".run.tmp", ".proxycal-mine", ".proxycal-0123456789abc"):
+        (run_folder.parent / name).mkdir()
+        (run_folder.parent / name / "thesis.txt").write_text("mine")
+    save_run(run_folder, small_run(1))
+    load_run(run_folder)
+    left = sorted(path.read_text() for path in run_folder.parent.glob(".*/thesis.txt"))
+    assert left == ["mine"] * 4
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
+    left = tmp_path / "new" / ".proxycal-0123456789ab.run"
+    left.mkdir(parents=True)
+    (left / "config.toml").write_text("half")
+    save_run(tmp_path / "new" / "run", small_run())
+    assert [entry.name for entry in (tmp_path / "new").iterdir()] == ["run"]
+
+
+def test_a_link_is_followed_and_stays_a_link(run_folder):
+    link = run_folder.parent / "link"
+    link.symlink_to(run_folder, target_is_directory=True)
+    save_run(link, small_run(1))
+    assert link.is_symlink()
+    assert same(load_run(link), small_run(1))
+    assert same(load_run(run_folder), small_run(1))
+
+
+def test_the_permissions_of_a_run_are_kept(run_folder):
+    run_folder.chmod(0o750)
+    (run_folder / "rows.parquet").chmod(0o640)
+    save_run(run_folder, small_run(1))
+    assert run_folder.stat().st_mode & 0o777 == 0o750
+    assert (run_folder / "rows.parquet").stat().st_mode & 0o777 == 0o640
+
+
+def test_answers_of_two_programs_are_both_kept(run_folder):
+    store.keep_questions(run_folder, {"null": {"a": 1}})
+    store.keep_questions(run_folder, {"power": {"b": 2}})
+    assert load_run(run_folder).questions == {"null": {"a": 1}, "power": {"b": 2}}
+
+
+@pytest.mark.parametrize("version", [0, -1, 1e400, True, "3", None, [3]])
+def test_a_format_that_never_was_is_damage(run_folder, version):
+    manifest = json.loads((run_folder / "manifest.json").read_text())
+    (run_folder / "manifest.json").write_text(json.dumps(manifest | {"format": version}))
+    with pytest.raises(StoreError, match="damaged"):
+        load_run(run_folder)
 
 
 # --- run folders --------------------------------------------------------------------------------------

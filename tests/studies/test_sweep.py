@@ -100,7 +100,11 @@ def test_a_damaged_or_foreign_cell_is_named(tmp_path):
     path.write_text(text[:-20])
     with pytest.raises(StoreError, match=r"n=3\.json.*damaged"):
         list(finished(CELLS, tmp_path / "run"))
-    path.write_text(json.dumps({**json.loads(text), "settings": {"n": 7}}))
+    path.write_text(text.replace('"error"', '"errof"'))
+    with pytest.raises(StoreError, match=r"n=3\.json.*not what was written"):
+        list(finished(CELLS, tmp_path / "run"))
+    foreign = {**json.loads(text), "settings": {"n": 7}}
+    path.write_text(json.dumps({**foreign, "digest": None}))
     with pytest.raises(StoreError, match="another cell"):
         list(finished(CELLS, tmp_path / "run"))
 
@@ -161,3 +165,13 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     resumed = list(finished(cells, tmp_path / "killed"))
     assert rows(resumed) == rows(finished(cells, tmp_path / "whole"))
     assert len(resumed) == 8
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b"{}", b'{"config": 3, "hash": 1}', b"\xff", b"[" * 99_999]
+)
+def test_a_damaged_sweep_is_named(tmp_path, content):
+    sweep(CELLS, squares, tmp_path / "run", CONFIG, ALONE)
+    (tmp_path / "run" / "sweep.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"sweep\.json' is damaged"):
+        sweep(CELLS, squares, tmp_path / "run", CONFIG, replace(ALONE, resume=True))

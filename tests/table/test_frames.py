@@ -96,3 +96,9 @@ def test_what_is_no_table_is_refused(frame: Any, words: list[str]) -> None:
         to_pandas(frame, ["a"])
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_role_that_is_the_index_is_named_as_that() -> None:
+    frame = pd.DataFrame({"a": [1]}, index=pd.Index(["r"], name="county"))
+    with pytest.raises(TableError, match=r"'county' is the index of the table .*\.reset_index"):
+        to_pandas(frame, ["a", "county"])

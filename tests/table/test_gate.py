@@ -58,7 +58,7 @@ def test_what_a_fit_refuses_must_be_fixed(columns, asked, topics):
     [
         ({}, {}, "raise"),
         ({"p": holes(3), "e": holes(4)}, {}, "drop"),
-        ({"p": holes(3)}, {"missing": "impute"}, "impute"),
+        ({"p": holes(3, 9, 12, 20)}, {"missing": "impute"}, "impute"),
         ({"q": 2.0}, {}, "raise"),
     ],
 )

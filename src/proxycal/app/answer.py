@@ -10,8 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from proxycal.files import write_text
+from proxycal.questions.refute import REFUTERS
+from proxycal.report.helps import helps
+from proxycal.report.numbers import total_text
 from proxycal.report.pictures import Picture
-from proxycal.report.summary import between, change, facts, number, sentence
+from proxycal.report.summary import change_text, facts, refutations, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +33,7 @@ class Answer:
     totals : rows of text: what is added up, reported, calibrated, interval, change; none without a finding.
 
     open_findings, findings : how many ask for attention, of how many. power : its reading, "" if not asked.
+    helps : what would help, most helpful first. refutations : attempts to break the fit, in words.
     """
 
     verdict: str
@@ -41,6 +45,8 @@ class Answer:
     open_findings: int
     findings: int
     power: str
+    helps: tuple[str, ...] = ()
+    refutations: tuple[str, ...] = ()
 
 
 def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str], folder: Path) -> None:
@@ -55,18 +61,23 @@ def write_answer(fit: Fit, pictures: Sequence[Picture], warnings: Sequence[str],
         open_findings=sum(not finding.ok for finding in fit.findings),
         findings=len(fit.findings),
         power=fit.questions["power"].reading if "power" in fit.questions else "",
+        helps=tuple(item.text for item in helps(fit)),
+        refutations=tuple(f"{_asked(one.kind)} {one.reading}" for one in refutations(fit)),
     )
     write_text(folder / _FILE, json.dumps(asdict(answer)))
+
+
+def _asked(kind: str) -> str:
+    return REFUTERS[kind].question if kind in REFUTERS else kind
 
 
 def _totals(fit: Fit) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            "all rows" if part.by is None else f"{part.by}: {row['group']}",
-            number(row["reported"]),
-            number(row["calibrated"]),
-            between(row["low"], row["high"]),
-            change(row["change_pct"]),
+            ("mean of " if part.statistic == "mean" else "")
+            + ("all rows" if part.by is None else f"{part.by}: {row['group']}"),
+            *total_text(row),
+            change_text(part, row),
         )
         for part in fit.totals
         for row in (part.records() if part.by is None else part.records()[:-1])
@@ -86,6 +97,8 @@ def read_answer(folder: Path) -> Answer:
         open_findings=values["open_findings"],
         findings=values["findings"],
         power=values["power"],
+        helps=tuple(values["helps"]),
+        refutations=tuple(values["refutations"]),
     )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from pandas.api import types
 
+from proxycal.table.roles import SINGLE_ROLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -37,7 +39,26 @@ _PROXY = {
 }
 _PROXY |= {"baseline", "before", "earlier", "lag", "lagged", "past", "previous", "prior", "registered"}
 _TRUE = {"true", "truth", "validated", "verified", "audited"}
+_TRUSTED = {"trusted", "trustworthy", "unbiased"}
 _ID = {"id", "ids", "uid", "uuid", "key", "caseid", "recordid", "rowid", "seqn"}
+# Words of columns that name a place or a thing by a number: never a measurement, however numeric.
+_CODE = {
+    "fips",
+    "code",
+    "codes",
+    "zip",
+    "zipcode",
+    "postcode",
+    "postal",
+    "plz",
+    "geoid",
+    "isbn",
+    "phone",
+    "tel",
+}
+_CODE |= {"ssn", "iso", "nuts", "ags", "serial"}
+_DATE = {"date", "day", "time", "timestamp", "datetime", "datum", "when"}
+_TEXT = {"note", "notes", "comment", "comments", "remark", "remarks", "description", "name", "title", "text"}
 _WEIGHT = {"weight", "weights", "wt", "wgt", "pweight"}
 # A weight of these names says how many equal rows there were.
 _COUNT = {"fweight", "freq", "frequency", "multiplicity"}
@@ -58,6 +79,8 @@ _CLUSTER |= {"facility", "site"}
 # As a category: more levels than this say little each. As a cluster: fewer would give no intervals.
 _LEVELS = 20
 _FEW_CLUSTERS = 10
+# Text of which nearly every value is another identifies or describes a row; so many words make a sentence.
+_NEARLY_ALL, _WORDS = 0.9, 4
 # Rank correlation with the outcome: above COPY it is the outcome again, below MOVES it says too little.
 _COPY, _MOVES = 0.98, 0.2
 _BEST = 3
@@ -113,7 +136,18 @@ def guess_roles(frame: pd.DataFrame) -> tuple[Guess, ...]:
     for guess in _spelled_out(columns):
         if guesses[guess.column].role == "environment":
             guesses[guess.column] = guess
-    return tuple(guesses[column.name] for column in columns)
+    return tuple(_once(columns, guesses))
+
+
+def _once(columns: list[_Column], guesses: dict[str, Guess]) -> list[Guess]:
+    """The guesses; a role of one column goes to the column whose name speaks for it, or to the first."""
+    for role in SINGLE_ROLES:
+        named = [column for column in columns if guesses[column.name].role == role]
+        named.sort(key=lambda column: (not column.called(_ID), bool(column.called(_CODE))))
+        for other in named[1:]:
+            why = f"{named[0].name} is already the {role}"
+            guesses[other.name] = Guess(other.name, UNUSED, f"{guesses[other.name].why}, and {why}")
+    return [guesses[column.name] for column in columns]
 
 
 def _describe(values: pd.Series, name: str) -> _Column:
@@ -140,11 +174,13 @@ def _by_itself(column: _Column) -> Guess:
     unique = column.levels == rows and rows > 1
     if column.levels <= 1:
         return Guess(name, UNUSED, "the same in every row" if rows else "empty")
-    if types.is_datetime64_any_dtype(column.values):
+    if _is_date(column):
         return Guess(name, UNUSED, "a date: convert it to a number or a season to use it")
-    if unique and (column.called(_ID) or not column.number):
-        return Guess(name, "id", "differs in every row")
+    if _is_free_text(column):
+        return Guess(name, UNUSED, "free text")
     whole = not column.number or bool((column.values % 1 == 0).all())
+    if unique and (column.called(_ID | _CODE) or not column.number) and whole:
+        return Guess(name, "id", "differs in every row")
     if column.number and column.called(_COUNT) and whole and column.values.min() >= 1:
         return Guess(name, "counts", "its name says so, and all are whole numbers of at least 1")
     if (
@@ -156,11 +192,43 @@ def _by_itself(column: _Column) -> Guess:
         return Guess(name, "weights", "its name says so, and all are above 0")
     if column.continuous and column.called(_TRUE):
         return Guess(name, "truth", f"its name says '{column.called(_TRUE)}'")
+    if column.called(_TRUSTED) and set(column.values.unique()) <= {0, 1}:
+        return Guess(name, "trusted", f"its name says '{column.called(_TRUSTED)}', and all are true or false")
     if column.called(_CLUSTER) and whole and _FEW_CLUSTERS <= column.levels < rows:
         return Guess(name, "cluster", f"rows share a {column.called(_CLUSTER)}")
+    return _by_values(column, whole)
+
+
+def _by_values(column: _Column, whole: bool) -> Guess:
+    """Codes and text of many values, which have no role; what is left may be environment."""
+    name, rows = column.name, len(column.values)
+    if column.called(_ID | _CODE) and whole and column.levels > 2:
+        return Guess(name, UNUSED, f"'{column.called(_ID | _CODE)}' in its name: a code, not a measurement")
+    if not column.number and column.levels > max(_NEARLY_ALL * rows, _LEVELS):
+        return Guess(name, UNUSED, f"nearly every row has another value ({column.levels} in {rows})")
     if not column.number and column.levels > _LEVELS:
         return Guess(name, UNUSED, f"text with {column.levels} different values")
     return Guess(name, "environment", "may drive both the content and the bias")
+
+
+def _is_date(column: _Column) -> bool:
+    """A date, or one that is written as a number: 20240131."""
+    if types.is_datetime64_any_dtype(column.values):
+        return True
+    if not column.number or not column.called(_DATE):
+        return False
+    low, high = float(column.values.min()), float(column.values.max())
+    return low >= 19_000_101 and high <= 21_001_231 and bool((column.values % 1 == 0).all())
+
+
+def _is_free_text(column: _Column) -> bool:
+    """Sentences: several words in most values, which hardly repeat."""
+    if column.number:
+        return False
+    some = column.values.head(_ROWS // 20).astype(str)
+    wordy = some.str.split().str.len() >= _WORDS
+    repeats = column.levels <= _NEARLY_ALL * len(column.values)
+    return bool(wordy.mean() > 0.5) and (not repeats or bool(column.called(_TEXT)))
 
 
 def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:

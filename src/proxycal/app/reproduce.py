@@ -22,16 +22,6 @@ class Source:
     name: str
     example_alpha: float | None = None
 
-    @property
-    def excel(self) -> bool:
-        """Whether the file must be turned into a CSV first."""
-        return self.name.lower().endswith(".xlsx")
-
-    @property
-    def table(self) -> str:
-        """The file that is read."""
-        return f"{self.name[: -len('.xlsx')]}.csv" if self.excel else self.name
-
 
 def python_script(source: Source, request: Request) -> str:
     """A script that reproduces the calibrated table and the report."""
@@ -40,21 +30,19 @@ def python_script(source: Source, request: Request) -> str:
     options = "".join(f", {name}={value!r}" for name, value in changed(request.settings).items())
     kept = f", text={list(roles.text)!r}" if roles.text else ""
     lines = [
-        "import pandas as pd",
-        "",
         "import proxycal as pc",
-        "from proxycal.files import read_table, write_table",
         "",
         *_prepare(source),
-        f"table = read_table({source.table!r}{kept})",
+        f"table = pc.read_table({source.name!r}{kept})",
         "roles = pc.Roles(",
         *named,
         ")",
         f"model = pc.ProxyCalibrator(roles{options}).fit(table)",
         "print(model.verdict_, model.alpha_, model.alpha_interval_)",
         "",
-        'write_table(pd.concat([table, model.calibrate(table)], axis=1), "calibrated.csv")',
         *([f"print(model.power(repetitions={request.repetitions}))"] if request.repetitions else []),
+        'model.save("run")',
+        f'pc.calibrate_files("run", [{source.name!r}], "calibrated.csv")',
         'model.report("report.html")',
     ]
     return "\n".join(lines) + "\n"
@@ -62,7 +50,7 @@ def python_script(source: Source, request: Request) -> str:
 
 def shell_commands(source: Source, request: Request) -> str:
     """Commands that reproduce the run folder, the calibrated table and the report."""
-    fit = ["proxycal", "fit", _operand(source.table)]
+    fit = ["proxycal", "fit", _operand(source.name)]
     asked = role_options(request.roles) | setting_options(request.settings)
     fit += [f"{option}={value}" for option, value in asked.items()]
     lines = (
@@ -71,7 +59,7 @@ def shell_commands(source: Source, request: Request) -> str:
         else []
     )
     lines.append(shell(*fit, "--out=run"))
-    lines.append(shell("proxycal", "calibrate", "run", _operand(source.table), "--out", "calibrated.csv"))
+    lines.append(shell("proxycal", "calibrate", "run", _operand(source.name), "--out", "calibrated.csv"))
     if request.repetitions:
         lines.append(shell("proxycal", "power", "run", "--repetitions", request.repetitions))
         lines.append(shell("proxycal", "report", "run"))
@@ -82,11 +70,6 @@ def _prepare(source: Source) -> list[str]:
     """Python that makes the file to read, where that is not the owner's own."""
     if source.example_alpha is not None:
         return _EXAMPLE.format(alpha=source.example_alpha, name=source.name).splitlines()
-    if source.excel:
-        return [
-            "from proxycal.app.tables import excel_to_csv",
-            f"excel_to_csv({source.name!r}, {source.table!r})",
-        ]
     return []
 
 

@@ -12,6 +12,8 @@ from proxycal.table.roles import LIST_ROLES, ROLE_NAMES, SINGLE_ROLES, Roles
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Sizes that power tries, no bias among them, and fits of one attempt to break a fit.
+POWER_SIZES, REFITS = 6, 20
 _WANTED = {
     "outcome": "give one column the role outcome: the reported number that may be biased",
     "proxies": "give at least one column the role proxy: another measurement of the same thing, "
@@ -22,11 +24,21 @@ _WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Roles, settings, and how often each size is tried for the power (0: power was not asked for)."""
+    """Roles, settings, and what to ask of the fit.
+
+    repetitions : how often each size is tried for the power (0: power was not asked for). refute : which
+    attempt to break the fit is made, "" for none.
+    """
 
     roles: Roles
     settings: Settings
     repetitions: int = 0
+    refute: str = ""
+
+    @property
+    def refits(self) -> int:
+        """About how many further fits it takes."""
+        return POWER_SIZES * self.repetitions + (REFITS if self.refute else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """The request as plain JSON values."""
@@ -34,13 +46,14 @@ class Request:
             "roles": self.roles.to_dict(),
             "settings": self.settings.to_dict(),
             "repetitions": self.repetitions,
+            "refute": self.refute,
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The reverse of `to_dict`."""
         roles, settings = Roles.from_dict(values["roles"]), Settings.from_dict(values["settings"])
-        return cls(roles, settings, int(values["repetitions"]))
+        return cls(roles, settings, int(values["repetitions"]), str(values.get("refute", "")))
 
 
 def roles_from(chosen: Mapping[str, str]) -> Roles:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -16,11 +17,13 @@ from shiny import App, ui
 
 from proxycal.app import views
 from proxycal.app.guard import Guard, policy_for
+from proxycal.app.messages import Messages
+from proxycal.app.patience import Patient
 from proxycal.app.server import make_server
 from proxycal.app.tables import LIMIT
 from proxycal.app.timing import Pace
 from proxycal.app.upload import Door
-from proxycal.app.workspace import Workspaces
+from proxycal.app.workspace import PAGES, Workspaces, remove_left
 from proxycal.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -29,9 +32,15 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 # Seconds that open pages get to close when the program is stopped.
 _GRACE = 2
+# Bytes of one message of a page: the roles of its columns are the longest.
+_MESSAGE = 2**20
+# Seconds in which a browser answers that it is still there; a busy computer is slow.
+_SILENCE = 60
+# Connections at a time: those of all pages that may be open, with their sockets and files.
+_LINES = 6 * PAGES
 
 
-def build(port: int, limit: int = LIMIT) -> ASGIApp:
+def build(port: int, token: str, limit: int = LIMIT) -> ASGIApp:
     """The whole program as an ASGI application; `limit` is the largest file in bytes."""
     workspaces = Workspaces()
     page = ui.page_html(views.page(limit))
@@ -39,20 +48,30 @@ def build(port: int, limit: int = LIMIT) -> ASGIApp:
     shiny.sanitize_errors = True
     shiny.on_shutdown(workspaces.close_all)
     policy = policy_for(page.render()["html"])
-    return Guard(Door(shiny, workspaces, limit), port, policy)
+    return Guard(Door(Messages(shiny), workspaces, limit), port, policy, token)
 
 
 def serve(port: int, browser: bool) -> None:
     """Show the page until the program is stopped."""
     listener = _listen(port)
+    remove_left()
     port = listener.getsockname()[1]
-    address = f"http://{HOST}:{port}"
+    token = secrets.token_urlsafe(24)
+    address = f"http://{HOST}:{port}/?token={token}"
     print(f"the page is at {address}\nstop it with Ctrl-C", flush=True)
     if browser and _has_screen():
         threading.Timer(1.0, webbrowser.open, [address]).start()
     with contextlib.suppress(KeyboardInterrupt):
         config = uvicorn.Config(
-            build(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE
+            build(port, token),
+            log_level="warning",
+            lifespan="on",
+            timeout_graceful_shutdown=_GRACE,
+            server_header=False,
+            ws_max_size=_MESSAGE,
+            ws_ping_timeout=_SILENCE,
+            http=Patient,
+            limit_concurrency=_LINES,
         )
         uvicorn.Server(config).run(sockets=[listener])
 

@@ -7,14 +7,13 @@ process of their own. So one page never waits for another.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from htmltools import HTML
 from shiny import reactive, render, req
 from starlette.responses import FileResponse, PlainTextResponse
 
-import proxycal
 from proxycal.app import views
 from proxycal.app.answer import REPORT, picture_of, read_answer
 from proxycal.app.opened import Opened, open_example, open_upload
@@ -23,6 +22,9 @@ from proxycal.app.request import Request, roles_from, settings_from
 from proxycal.app.timing import share_and_words
 from proxycal.app.worker import CALIBRATED, defect
 from proxycal.errors import ProxycalError
+from proxycal.limits import out_of_memory
+from proxycal.questions.refute import REFUTERS
+from proxycal.table.gate import gate
 from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
@@ -84,19 +86,23 @@ class Page:
             {guess.column: self.input[id]() for guess, id in zip(opened.guesses, ids, strict=True)}
         )
 
-    def request(self, repetitions: int = 0) -> Request:
+    def request(self, repetitions: int = 0, refute: str = "") -> Request:
         """What is asked now; SettingsError where something is missing."""
         roles = self.roles()
         with speaking("app"):
             settings = settings_from({name: self.input[name]() for name in _SETTINGS})
-        return Request(roles, settings, repetitions)
+        return Request(roles, settings, repetitions, refute)
 
 
 def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs, Session], None]:
     """The function that Shiny calls for every page that is opened."""
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:
-        workspace = workspaces.open()
+        try:
+            workspace = workspaces.open()
+        except (ProxycalError, OSError) as error:
+            _turn_away(session, str(error))
+            return
         session.on_ended(lambda: workspaces.close(workspace))
         page = Page(input, session, workspace, pace)
         _first_step(page)
@@ -106,6 +112,14 @@ def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs
         _answer_step(page)
 
     return server
+
+
+def _turn_away(session: Session, why: str) -> None:
+    """There is no place for a further page: say so on it."""
+
+    @reactive.effect
+    async def _say() -> None:
+        await session.send_custom_message("complain", why)
 
 
 def _first_step(page: Page) -> None:
@@ -172,17 +186,18 @@ def _audit_step(page: Page) -> None:
 
     @reactive.extended_task
     async def auditing(frame: Any, roles: Roles, settings: Settings) -> list[Finding]:
-        return await in_thread(proxycal.audit, frame, roles, settings)
+        return await in_thread(checked, frame, roles, settings)
 
     @reactive.effect
     def _ask() -> None:
         try:
             roles = page.roles()
+            asked = {name: page.input[name]() for name in ("scale", "log_proxies", "missing")}
+            # The checks are the same in both directions, so they need not wait for the choice.
+            settings = settings_from({"direction": "over", **asked})
         except ProxycalError:
-            return  # said by the output below
-        asked = {name: page.input[name]() for name in ("scale", "log_proxies")}
-        # The checks are the same in both directions, so they need not wait for the choice.
-        auditing(_need(page.opened()).table.frame, roles, settings_from({"direction": "over", **asked}))
+            return  # said by the output below, or by the run
+        auditing(_need(page.opened()).table.frame, roles, settings)
 
     @render.ui
     def audit() -> HTML:
@@ -195,15 +210,26 @@ def _audit_step(page: Page) -> None:
     _always(page, audit)
 
 
+def checked(frame: Any, roles: Roles, settings: Settings) -> list[Finding]:
+    """The findings about a table, those first that a run with these settings would stop at."""
+    found = gate(frame, roles, settings)
+    undecided = found.open and found.missing != settings.missing
+    look_at = [
+        replace(finding, must_fix=True) if undecided and finding.topic == "missing" else finding
+        for finding in found.look_at
+    ]
+    return [*found.must_fix, *look_at, *found.fine]
+
+
 def _run_step(page: Page) -> None:
     """Start, watch and cancel a job."""
     input, workspace = page.input, page.workspace
 
-    def start(repetitions: int) -> None:
+    def start(repetitions: int, refute: str = "") -> None:
         opened = _need(page.opened())
         page.said.set("")
         try:
-            page.running.set(workspace.start(opened.table, page.request(repetitions)))
+            page.running.set(workspace.start(opened.table, page.request(repetitions, refute)))
         except ProxycalError as error:
             page.said.set(str(error))
         except OSError as error:
@@ -218,6 +244,12 @@ def _run_step(page: Page) -> None:
     @reactive.event(input.power)
     def _power() -> None:
         start(min(max(int(input.repetitions() or 2), 2), 1000))
+
+    @reactive.effect
+    @reactive.event(input.refute)
+    def _refute() -> None:
+        kind = str(input.refuter())
+        start(0, kind if kind in REFUTERS else next(iter(REFUTERS)))
 
     @reactive.effect
     @reactive.event(input.cancel)
@@ -249,7 +281,8 @@ def _watch_step(page: Page) -> None:
             return
         state, opened = job.state(), _need(page.opened())
         rows, columns = opened.table.frame.shape
-        expected = page.pace.expect(rows, columns, job.request.settings.method)
+        asked = job.request
+        expected = page.pace.expect(rows, columns, asked.settings.method, asked.refits)
         if not state.ended:
             share, words = share_and_words(state.progress, expected)
             await page.tell("progress", {"share": share, "words": words, "active": True})
@@ -259,7 +292,7 @@ def _watch_step(page: Page) -> None:
         if state.error:
             page.said.set(state.error.replace(str(opened.table.path), opened.table.name))
             return
-        if job.request.repetitions == 0:
+        if asked.refits == 0:
             page.pace.learn(expected / page.pace.ratio, state.progress.seconds)
         page.finished.set(Finished(job.folder, job.request, opened.source, read_answer(job.folder)))
         page.workspace.keep(job)
@@ -267,7 +300,7 @@ def _watch_step(page: Page) -> None:
 
 def _differs(page: Page, finished: Finished) -> bool:
     try:
-        now = page.request(finished.request.repetitions)
+        now = page.request(finished.request.repetitions, finished.request.refute)
     except ProxycalError:
         return True
     return now != finished.request
@@ -358,6 +391,8 @@ async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
             return await asyncio.to_thread(work, *arguments)
     except ProxycalError:
         raise
+    except MemoryError as error:
+        raise out_of_memory("working") from error
     except Exception as error:
         raise ProxycalError(defect(error)) from error
 

@@ -14,10 +14,11 @@ from pandas.api.types import is_numeric_dtype
 from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
+from proxycal.questions.refute import REFUTERS
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.roles import Roles
 from proxycal.table.skew import is_skewed_size
-from proxycal.table.surface import APP_CHOICES
+from proxycal.table.surface import APP_CHOICES, in_dialect, speaking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ ROLES = (
 
 def page(limit: int) -> str:
     """The whole page before anything was done."""
-    return _filled("page", limit=limit, too_large=too_large(limit), roles=ROLES)
+    return _filled("page", limit=limit, too_large=too_large(limit), roles=ROLES, refuters=REFUTERS.values())
 
 
 def table_read(table: Table) -> str:
@@ -72,6 +73,8 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         methods=METHODS.values(),
         directions=_choices("direction"),
         missing=_choices("missing"),
+        gaps=_gaps(table, guesses),
+        rows=len(table.frame),
         scales=_choices("scale"),
         scale_why=(
             f"{outcome} is a size over several decades: a report of such a size is more often a share of the "
@@ -81,6 +84,12 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         ),
         sizes=[name for name in sizes if name != outcome],
     )
+
+
+def _gaps(table: Table, guesses: Sequence[Guess]) -> int:
+    """Rows with a missing value in a column that is likely to be used."""
+    used = [g.column for g in guesses if g.role in ("outcome", "proxies", "environment")]
+    return int(table.frame[used].isna().any(axis=1).sum()) if used else 0
 
 
 def _choices(setting: str) -> list[tuple[str, str]]:
@@ -94,10 +103,11 @@ def role_id(number: int, position: int) -> str:
 
 
 def audit(findings: Sequence[Finding]) -> str:
-    """The findings about a table: those that ask for something first, the others folded away."""
+    """The findings about a table: what must be fixed, what to look at, and the others folded away."""
     return _filled(
         "audit",
-        troubled=[finding for finding in findings if not finding.ok],
+        must_fix=[finding for finding in findings if finding.must_fix],
+        look_at=[finding for finding in findings if not finding.ok and not finding.must_fix],
         fine=[finding for finding in findings if finding.ok],
     )
 
@@ -125,7 +135,12 @@ def answer(
 
 def picture(shown: Picture) -> str:
     """One picture. Its markup is our own: matplotlib escaped every text on its way into it."""
-    return _filled("picture", shown=shown, svg=Markup(shown.svg))
+    return _filled("picture", shown=shown, svg=Markup(shown.svg + shown.page_svg))
+
+
+def _for_page(text: str) -> str:
+    with speaking("app"):
+        return in_dialect(text)
 
 
 def _filled(name: str, **values: Any) -> str:
@@ -147,4 +162,5 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["role_id"] = role_id
+    environment.filters["in_dialect"] = _for_page
     return environment

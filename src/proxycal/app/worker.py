@@ -18,19 +18,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proxycal.app.request import Request
+from proxycal.app.request import REFITS, Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
+from proxycal.limits import out_of_memory
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from proxycal.model import ProxyCalibrator
-
 Tell = Callable[[dict[str, Any]], None]
 
-CALIBRATED = "calibrated.csv"
+RUN, CALIBRATED = "run", "calibrated.csv"
 
 
 def main(folder: Path) -> int:
@@ -43,6 +42,9 @@ def main(folder: Path) -> int:
             run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
     except ProxycalError as error:
         tell({"error": str(error)})
+        return 2
+    except MemoryError:
+        tell({"error": str(out_of_memory("working"))})
         return 2
     except Exception as error:
         tell({"error": defect(error)})
@@ -59,7 +61,7 @@ def defect(error: Exception) -> str:
 
 def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
     """The stages, in order; every one is told before it begins."""
-    steps = 4 + (request.repetitions > 0)
+    steps = 4 + (request.repetitions > 0) + bool(request.refute)
     numbers = iter(range(1, steps + 1))
 
     def begin(stage: str, total: int = 0) -> Callable[[int, int], None]:
@@ -72,7 +74,7 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         return count
 
     begin("reading the table")
-    from proxycal.files import read_table
+    from proxycal.reading.table import read_table
 
     frame = read_table(table, text=request.roles.text)
     refuse_taken(frame)
@@ -90,13 +92,20 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         model.n_jobs = joblib.cpu_count()
         count = begin("fitting injected biases", request.repetitions)
         model.power(repetitions=request.repetitions, progress=count)
+    if request.refute:
+        import joblib
+
+        model.n_jobs = joblib.cpu_count()
+        model.refute(request.refute, REFITS, begin("trying to break the fit", REFITS))  # type: ignore[arg-type]
     begin("calibrating")
-    warned = write_calibrated(model, frame, folder / CALIBRATED)
+    model.save(folder / RUN)
+    warned = write_calibrated(folder / RUN, table, folder / CALIBRATED)
     begin("drawing the report")
-    model.save(folder / "run")
     pictures = pictures_of(model.result_)  # drawn once, for the report and for the page
     write_text(folder / REPORT, render(model.result_, pictures))
-    write_answer(model.result_, pictures, warned, folder)
+    # Why nothing was calibrated is what the answer itself says.
+    others = [text for text in warned if text != model.result_.why_left_alone]
+    write_answer(model.result_, pictures, others, folder)
 
 
 def refuse_taken(frame: pd.DataFrame) -> None:
@@ -108,16 +117,14 @@ def refuse_taken(frame: pd.DataFrame) -> None:
         )
 
 
-def write_calibrated(model: ProxyCalibrator, frame: pd.DataFrame, path: Path) -> list[str]:
-    """Write the table with its calibration, as `proxycal calibrate` does; return what the model warned of."""
-    import pandas as pd
-
-    from proxycal.files import write_table
+def write_calibrated(run: Path, table: Path, path: Path) -> list[str]:
+    """Write the table with its calibration, as `proxycal calibrate` does; return what it warned of."""
+    from proxycal.scale.calibrate import calibrate_files
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ProxycalWarning)
-        answer = model.calibrate(frame)
-    write_table(pd.concat([frame, answer], axis=1), path)
+        # Somebody else may have written the table, and most people open the answer in a spreadsheet.
+        calibrate_files(run, [table], path, safe=True)
     return [str(item.message) for item in caught if issubclass(item.category, ProxycalWarning)]
 
 

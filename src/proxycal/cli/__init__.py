@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. Exit 0 done, 2 bad input, 1 anything else.
+"""The command line: parse, call, print. Exit 0 done, 2 bad input, 130 stopped by Ctrl-C, 1 anything else.
 
 An error is one line on standard error; PROXYCAL_DEBUG=1 adds the traceback. Each command has a module, and
 imports the heavy rooms inside its function, so that `--help` answers at once.
@@ -28,11 +28,15 @@ from proxycal.cli import (
     totals,
     web,
 )
-from proxycal.errors import ProxycalError, ProxycalWarning
+from proxycal.errors import ProxycalError, ProxycalWarning, ReadingNote
+from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# The exit code of a program that was stopped with Ctrl-C.
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="proxycal",
@@ -77,17 +81,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)
         except Exception as error:
             return _explain(error)
-    if code == 130:  # what typer makes of Ctrl-C
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+    if code == INTERRUPTED:  # what typer makes of Ctrl-C
         console.complain("error: interrupted; no partial files were left behind")
-        return 1
+        return INTERRUPTED
     # Only now: a command that was refused prints its one line and nothing else.
-    ours = [str(warning.message) for warning in caught if issubclass(warning.category, ProxycalWarning)]
-    for message in dict.fromkeys(ours):
-        console.complain(f"warning: {message}")
+    ours = [warning for warning in caught if issubclass(warning.category, ProxycalWarning)]
+    kinds = {str(warning.message): issubclass(warning.category, ReadingNote) for warning in ours}
+    for message, note in kinds.items():
+        console.complain(f"{'understood' if note else 'warning'}: {message}")
     return int(code or 0)
 
 
 def _explain(error: Exception) -> int:
+    if isinstance(error, MemoryError):
+        error = out_of_memory("working")
     if os.environ.get("PROXYCAL_DEBUG") == "1":
         traceback.print_exc()
     usage = getattr(error, "format_message", None)  # click's own errors, wherever typer takes click from

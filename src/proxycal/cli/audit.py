@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import Json, Quiet, Run, Seed, Table
+from proxycal.cli.options import Json, Quiet, Run, SafeCsv, Seed, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ def audit(
         ),
     ] = None,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -36,17 +37,20 @@ def audit(
     The sheet has the row of the table, the report, the probability with which the row was chosen and an empty
     column for the truth. With --filled the table is written with what the auditor found.
     """
-    from proxycal.files import write_table
+    from proxycal.files import kind_of, write_table
     from proxycal.model import load
+    from proxycal.store import check_output
 
+    kind_of(out)
+    check_output(out, [table] if filled is None else [table, filled])
     model = load(run)
     frame = console.read(table, model.result_.roles)
     if filled is not None:
-        _take_back(model, frame, filled, out, quiet, json_output)
+        _take_back(model, frame, filled, out, safe_csv, quiet, json_output)
         return
     model.random_state = seed
     plan = model.plan_audit(frame, n)
-    write_table(plan, out)
+    write_table(plan, out, safe_csv)
     reading = plan.attrs["reading"]
     if json_output:
         facts = {"rows": len(plan), "out": str(out), "reading": reading, "ratio": plan.attrs["ratio"]}
@@ -60,17 +64,24 @@ def audit(
 
 
 def _take_back(
-    model: ProxyCalibrator, frame: pd.DataFrame, filled: Path, out: Path, quiet: bool, json_output: bool
+    model: ProxyCalibrator,
+    frame: pd.DataFrame,
+    filled: Path,
+    out: Path,
+    safe_csv: bool,
+    quiet: bool,
+    json_output: bool,
 ) -> None:
     from dataclasses import replace
 
-    from proxycal.files import read_table, write_table
+    from proxycal.files import write_table
+    from proxycal.reading.table import read_table
     from proxycal.table.audit_sheet import PROBABILITY, take_back, truth_name
 
     fit = model.result_
     roles = fit.roles
     audited = take_back(frame, roles, read_table(filled, text=roles.text))
-    write_table(audited, out)
+    write_table(audited, out, safe_csv)
     name = truth_name(roles)
     known = int(audited[name].notna().sum())
     if json_output:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import EngineName, Json, Quiet, Resume, Run, Scheduler, Tables, Workers
+from proxycal.cli.options import EngineName, Json, Quiet, Resume, Run, SafeCsv, Scheduler, Tables, Workers
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -24,6 +24,7 @@ def calibrate(
     jobs: Workers = None,
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
+    safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -41,6 +42,7 @@ def calibrate(
             scheduler=scheduler,
             resume=resume,
             progress=progress,
+            safe=safe_csv,
         )
     if json_output:
         facts = {"verdict": done.verdict, "rows": done.rows, "out": str(out), "tables": done.tables}
@@ -52,3 +54,4 @@ def calibrate(
         where = "" if done.files == (str(out),) else parts
         before = f", {done.resumed} of them were already finished" if done.resumed else ""
         console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")
+        console.say_next("proxycal", "totals", run, *tables)

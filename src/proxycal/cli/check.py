@@ -23,6 +23,7 @@ def check(table: Table, given: Given, quiet: Quiet = False, json_output: Json = 
 
     Exit code 2 while something must be fixed before a fit.
     """
+    from proxycal.reading.table import understood
     from proxycal.report.terminal import output, show_findings
     from proxycal.table.gate import gate
 
@@ -34,10 +35,13 @@ def check(table: Table, given: Given, quiet: Quiet = False, json_output: Json = 
     if json_output:
         facts = {"table": str(table), "rows": len(frame), "ok": not found.must_fix and not found.look_at}
         findings = [*found.must_fix, *found.look_at, *found.fine]
-        facts |= {"must_fix": len(found.must_fix), "next": list(commands.values())}
+        facts |= {"understood": understood(frame), "must_fix": len(found.must_fix)}
+        facts |= {"next": list(commands.values())}
         console.print_json({**facts, "findings": [finding.to_dict() for finding in findings]})
     elif not quiet:
         console.say(f"{table}: {len(frame):,} rows, {frame.shape[1]} columns")
+        if understood(frame):
+            console.say(f"understood: {understood(frame)}")
         show_findings(output(), [*found.must_fix, *found.look_at, *found.fine], every=True)
         console.say_choice(**commands)
     if not found.open:

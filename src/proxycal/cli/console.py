@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import shlex
 import sys
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
-from proxycal.report.shell import role_options, setting_options, shell
+from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
-from proxycal.table.surface import APP_CHOICES
+from proxycal.table.surface import APP_CHOICES, in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
     """A table from a file, with its ids as text."""
-    from proxycal.files import read_table
+    from proxycal.reading.table import read_table
 
     return read_table(table, text=roles.text)
 
@@ -40,27 +41,15 @@ def write_run(model: ProxyCalibrator, folder: Path) -> Path:
     return page
 
 
-def check_writable(folder: Path) -> None:
-    """Refuse a run folder that cannot be written, before a long fit and not after it."""
+def refuse_replacing(folder: Path, force: bool) -> None:
+    """Refuse to replace a run, with the answers that were asked of it, unless that is meant."""
     from proxycal.store import MANIFEST
 
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        other = min(entry.name for entry in folder.iterdir())
+    if (folder / MANIFEST).exists() and not force:
         raise StoreError(
-            f"'{folder}' holds other files ('{other}'): choose a new or empty folder for the run"
+            f"'{folder}' already holds a run: name another folder, such as --out {free_name(folder)}, or "
+            "pass --force to replace the run, its report and the answers kept with it"
         )
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        raise StoreError(f"'{folder}' cannot be a run folder: '{place}' is a file; choose another folder")
-    try:
-        with tempfile.TemporaryDirectory(dir=place, prefix=".proxycal-"):
-            pass
-    except OSError as error:
-        raise StoreError(
-            f"'{folder}' cannot be written: {error.strerror or error}; choose another folder for --out"
-        ) from error
 
 
 def result(model: ProxyCalibrator) -> dict[str, Any]:
@@ -98,22 +87,25 @@ def show(model: ProxyCalibrator) -> None:
 
 def say(*lines: str) -> None:
     """Plain lines on standard output."""
-    print(*lines, sep="\n")
+    print(*map(visible, lines), sep="\n")
 
 
 def say_next(*command: object) -> None:
     """The command to run next."""
-    print(f"\nnext:   {command[0] if len(command) == 1 else shlex.join(map(str, command))}")
+    text = str(command[0]) if len(command) == 1 else shlex.join(map(str, command))
+    print(f"\nnext:   {visible(text)}")
 
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(" ".join(text.split()), file=sys.stderr)
+    print(visible(in_dialect(" ".join(text.split()))), file=sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:
     """One JSON object; what is not a finite number is null."""
-    print(json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False))
+    # JSON has its own way to write what a terminal would obey; a program that reads it gets the same text.
+    text = json.dumps(plain(values, infinity=None), indent=2, ensure_ascii=False, allow_nan=False)
+    print(unseen_as_json(text))
 
 
 def say_choice(**commands: str) -> None:
@@ -123,12 +115,23 @@ def say_choice(**commands: str) -> None:
         return
     print("\nnext:   choose the direction of the bias, which data cannot tell")
     for direction, command in commands.items():
-        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {command}")
+        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {visible(command)}")
+
+
+def free_name(name: str | Path) -> str:
+    """The name, with a number where something of that name is there: run, run-2, run-3."""
+    stem, ending = os.path.splitext(str(name).rstrip("/"))
+    slash = "/" if str(name).endswith("/") else ""
+    numbered = (f"{stem}-{count}{ending}" for count in itertools.count(2))
+    return (
+        next(free for free in itertools.chain([f"{stem}{ending}"], numbered) if not os.path.exists(free))
+        + slash
+    )
 
 
 def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:
     """The fit of a table with these roles and settings, to be pasted."""
-    options = {**role_options(roles), **setting_options(settings), "--out": "run"}
+    options = {**role_options(roles), **setting_options(settings), "--out": free_name("run")}
     if config is not None:
         # Sections of settings are in the file only.
         options["--config"] = str(config)

@@ -29,14 +29,16 @@ def demo(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Fit the JOBS table with a known injected bias, and print the truth beside the estimate."""
-    console.check_writable(out)
-    with console.working("fitting JOBS with an injected bias", quiet):
-        from proxycal.model import ProxyCalibrator
-        from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
+    """Fit measured weights with a known injected bias, and print the truth beside the estimate."""
+    from proxycal.store import check_run_folder
 
-        sim = biased_jobs(seed=seed)
-        model = ProxyCalibrator(sim.roles, direction="over", random_state=seed).fit(sim.table)
+    check_run_folder(out)
+    with console.working("fitting weights with an injected bias", quiet):
+        from proxycal.model import ProxyCalibrator
+        from proxycal.testing.example import EXAMPLE_ALPHA, biased_weights
+
+        sim = biased_weights(seed=seed)
+        model = ProxyCalibrator(sim.roles, direction="under", random_state=seed).fit(sim.table)
         with warnings.catch_warnings():
             # That nothing was calibrated is said in the text below.
             warnings.simplefilter("ignore", ProxycalWarning)
@@ -46,7 +48,11 @@ def demo(
         paths = {"run": str(out), "report": str(page)}
         console.print_json({**console.result(model), "truth": asdict(compared), **paths})
     elif not quiet:
-        console.say(f"JOBS, {len(sim.table)} rows, with a known bias injected into {sim.roles.outcome}", "")
+        console.say(
+            f"Measured weights of {len(sim.table):,} adults (NHANES 2017-2018), some of them lowered by "
+            f"{EXAMPLE_ALPHA:.2f} standard deviations",
+            "",
+        )
         console.show(model)
         console.say("", *lines(compared, model.verdict_), "", f"run folder: {out}", f"report:     {page}")
 
@@ -88,11 +94,11 @@ def lines(compared: Comparison, verdict: str) -> list[str]:
     """The comparison as a small table of text, and one sentence about it."""
     return [
         f"{'':<24}{'truth':>9}{'estimate':>10}",
-        f"{'size of the bias':<24}{compared.alpha_true:>9.3f}{compared.alpha_found:>10.3f}",
-        f"{'share of biased rows':<24}{compared.share_true:>9.1%}{compared.share_found:>10.1%}",
-        f"{'who is biased':<24}{compared.accuracy:>19.1%} of rows put in the right group",
-        f"{'error as reported':<24}{compared.rmse_reported:>19.3f} (RMSE against the truth)",
-        f"{'error after calibration':<24}{compared.rmse_calibrated:>19.3f}",
+        f"{'size of the bias':<24}{compared.alpha_true:>9.2f}{compared.alpha_found:>10.2f}",
+        f"{'share of biased rows':<24}{compared.share_true:>9.0%}{compared.share_found:>10.0%}",
+        f"{'who is biased':<24}{compared.accuracy:>19.0%} of rows put in the right group",
+        f"{'error as reported':<24}{compared.rmse_reported:>19.2f} (RMSE against the truth)",
+        f"{'error after calibration':<24}{compared.rmse_calibrated:>19.2f}",
         "",
         _conclusion(compared, verdict),
     ]

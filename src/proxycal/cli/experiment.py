@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    study: Annotated[str, typer.Argument(help="synthetic, semisynthetic, ablation, case-study or nhanes.")],
+    study: Annotated[
+        str, typer.Argument(help="synthetic, semisynthetic, ablation, case-study, nhanes or polls.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder to write.", metavar="DIR")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of a few small cells.")] = False,
     resume: Resume = False,
@@ -64,7 +66,7 @@ def experiment(
     year: Annotated[int | None, typer.Option(help="case-study: map year (default: latest).")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's studies with its figures beside ours; nhanes: self-reports with measured truth.
+    """Run the paper's studies with its figures beside ours; nhanes, polls: real reports with known truth.
 
     ablation: which open choices of the paper's method come nearest to its tables.
     """
@@ -80,7 +82,7 @@ def experiment(
     inputs = Inputs(sheldus, storm_events, zones, transitions, counties, simulated)
     workers = joblib.cpu_count() if jobs is None else jobs
     # Options that do not apply are refused before anything is written.
-    if study in ("nhanes", "case-study", "ablation") and (
+    if study in ("nhanes", "case-study", "polls", "ablation") and (
         chosen or ohie or stand_in or sanity or as_published
     ):
         raise SettingsError(
@@ -89,15 +91,16 @@ def experiment(
         )
     if study != "ablation" and (choices or sizes):
         raise SettingsError(f"--choices and --sizes are for ablation, not for {study}")
+    if study in ("case-study", "polls") and (resume or scheduler or engine != "joblib"):
+        raise SettingsError(f"--resume, --engine and --scheduler do not apply to {study}: leave them out")
     if study == "case-study":
-        if resume or scheduler or engine != "joblib":
-            raise SettingsError(
-                "--resume, --engine and --scheduler do not apply to case-study: leave them out"
-            )
         _case_study(inputs, out, year, quick, workers, quiet)
         return
     if inputs != Inputs() or year is not None:
         raise SettingsError(f"losses, land cover, counties and --year are for case-study, not for {study}")
+    if study == "polls":
+        _polls(out, quick, quiet)
+        return
     if sanity:
         require_torch("--sanity", "leave it out")
     plan = None
@@ -142,7 +145,20 @@ def _whole(text: str) -> list[int]:
     return [int(size) for size in listed]
 
 
+def _polls(out: Path | None, quick: bool, quiet: bool) -> None:
+    from proxycal.studies.polls_page import perform
+
+    folder = _folder(out)
+    with console.progress_bar("experiment polls", quiet) as progress:
+        text = perform(quick, folder, progress)
+    if not quiet:
+        console.say(text, f"written: {folder / 'results.md'}")
+
+
 def _folder(out: Path | None) -> Path:
+    from proxycal.store import check_folder
+
     if out is None:
         raise StoreError("--out is required: name a folder for the results")
+    check_folder(out)
     return out

@@ -11,6 +11,7 @@ from proxycal.cli import console
 from proxycal.cli.options import ROLES, SETTINGS, EngineName, Json, Quiet, Scheduler, Tables, takes
 from proxycal.cli.request import Given
 from proxycal.errors import StoreError
+from proxycal.report.shell import shell
 
 if TYPE_CHECKING:
     from proxycal.engine import Engine
@@ -23,15 +24,23 @@ def fit(
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to write.", metavar="RUN")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run in an existing run folder.")
+    ] = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
     """Fit a table, in one or several files, and write a run folder with report.html."""
+    from proxycal.report.helps import helps
+    from proxycal.report.terminal import show_helps
+    from proxycal.store import check_run_folder
+
     request = given.read(out)
     if request.out is None:
         raise StoreError("--out is required: name a new folder for the run")
     folder = Path(request.out)
-    console.check_writable(folder)
+    check_run_folder(folder, tables)
+    console.refuse_replacing(folder, force)
     with console.working("fitting", quiet):
         from proxycal.model import ProxyCalibrator
 
@@ -44,6 +53,10 @@ def fit(
         console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
     elif not quiet:
         console.show(model)
+        listed = helps(model.result_, str(folder), str(tables[0]))
+        show_helps(listed)
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
-        console.say_next("proxycal", "calibrate", folder, *tables, "--out", place)
+        to_do = [item.command for item in listed if item.command]
+        usual = shell("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place))
+        console.say_next(*(to_do[:1] or [usual]))

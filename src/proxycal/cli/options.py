@@ -21,9 +21,12 @@ from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
 from proxycal.table.roles import LIST_ROLES, Roles
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV or Parquet file.", show_default=False)]
+Table = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Excel or Parquet file.", show_default=False)
+]
 Tables = Annotated[
-    list[Path], typer.Argument(metavar="TABLE...", help="CSV or Parquet files.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="TABLE...", help="CSV, TSV, Excel or Parquet files.", show_default=False),
 ]
 Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder written by `proxycal fit`.", show_default=False)
@@ -35,6 +38,9 @@ Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted ru
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula.")
+]
 Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for these options.")]
 
 # Help of the generated options; {choices} are those of the setting. One line for each setting.

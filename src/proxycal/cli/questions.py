@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from proxycal.model import ProxyCalibrator
     from proxycal.questions.answers import Power
+    from proxycal.questions.power import PowerPoint
     from proxycal.questions.refute import RefuterName
 
 Repetitions = Annotated[int, typer.Option(help="Number of refits of each kind.", min=2)]
@@ -72,12 +73,16 @@ def power(
     """
     import joblib
 
+    from proxycal.store import check_output
+
     sizes = _numbers(alphas)
+    if picture is not None:
+        check_output(picture, [table], (".png", ".svg", ".pdf"))
     model_of = _saved(table, given) if table.is_dir() else _fitting(table, given)
     with console.progress_bar("fits of injected biases", quiet) as progress:
         model = model_of()
         model.n_jobs = joblib.cpu_count() if jobs is None else jobs
-        answer = model.power(sizes, repetitions, progress)
+        answer = model.power(sizes, repetitions, progress, None if progress is None else _tell)
     if table.is_dir():
         keep(table, model)
     if picture is not None:
@@ -88,6 +93,12 @@ def power(
         console.say(answer.table.to_string(float_format="{:.3g}".format), "", answer.reading)
         if table.is_dir():
             console.say_next("proxycal", "report", table)
+
+
+def _tell(point: PowerPoint) -> None:
+    """A line as soon as the answer of a size is clear."""
+    found = round(point.chance * point.repetitions)
+    console.complain(f"{point.alpha:g} sd: found in {found} of {point.repetitions} tables")
 
 
 def keep(run: Path, model: ProxyCalibrator) -> None:
@@ -131,8 +142,6 @@ def _draw(answer: Power, picture: Path) -> None:
     from proxycal.files import atomic_file
 
     form = picture.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg", "pdf"):
-        raise SettingsError(f"--picture '{picture}': end the name in .png, .svg or .pdf")
     figure = cast("Figure", answer.plot().figure)
     with atomic_file(picture) as place:
         figure.savefig(place, format=form)

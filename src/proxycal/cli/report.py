@@ -22,9 +22,12 @@ def report(
 ) -> None:
     """Write the report of a saved run again, with the questions asked since (refute, power)."""
     from proxycal.model import load
+    from proxycal.store import check_output
 
     target = out if out is not None else run / "report.html"
     written = [target, target.with_suffix(".pdf")] if pdf and target.suffix.lower() != ".pdf" else [target]
+    for path in written:
+        check_output(path, endings=(".html", ".htm", ".pdf"))
     model = load(run)
     with console.working("writing the report", quiet):
         for path in written:

@@ -118,13 +118,15 @@ def _roles(values: dict[str, Any]) -> Roles:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    if path.exists() and not path.is_file():
+        raise StoreError(f"'{path}' is not an ordinary file: name a TOML text file")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise StoreError(f"there is no settings file '{path}': check the spelling and the folder") from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"'{path}' cannot be read as settings: {error}; name a TOML text file") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(
             f"'{path}' is not valid TOML: {error}; write lines such as level = 0.95"
         ) from error

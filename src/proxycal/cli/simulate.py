@@ -29,9 +29,15 @@ def simulate(
 ) -> None:
     """Write a table with a known bias, and its truth in a second file."""
     import proxycal
-    from proxycal.files import write_table
+    from proxycal.files import kind_of, write_table
     from proxycal.settings import Settings
+    from proxycal.store import check_output
 
+    first, dot, ending = out.name.partition(".")
+    truth = out.with_name(f"{first}.truth{dot}{ending}")
+    for path in (out, truth):
+        kind_of(path)
+        check_output(path)
     sim = proxycal.simulate(
         n=n,
         d_z=d_z,
@@ -42,8 +48,6 @@ def simulate(
         random_state=seed,
         direction=cast("Direction", direction),
     )
-    first, dot, ending = out.name.partition(".")
-    truth = out.with_name(f"{first}.truth{dot}{ending}")
     write_table(sim.truth, truth)
     write_table(sim.table, out)
     if json_output:

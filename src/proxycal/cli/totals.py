@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from proxycal.cli import console
-from proxycal.cli.options import EngineName, Json, Quiet, Run, Scheduler, Tables, Workers
+from proxycal.cli.options import EngineName, Json, Quiet, Run, SafeCsv, Scheduler, Tables, Workers
 
 if TYPE_CHECKING:
     from proxycal.effect.totals import Statistic
@@ -27,6 +27,7 @@ def totals(
     jobs: Workers = None,
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
+    safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
@@ -34,10 +35,11 @@ def totals(
     from proxycal.files import kind_of, write_table
     from proxycal.report.terminal import show_totals
     from proxycal.scale.totals import totals_files
-    from proxycal.store import load_fit
+    from proxycal.store import check_output, load_fit
 
     if out is not None:
         kind_of(out)
+        check_output(out, tables)
     fit = load_fit(run)
     with console.working("adding up", quiet):
         table = totals_files(
@@ -51,7 +53,7 @@ def totals(
             scheduler=scheduler,
         )
     if out is not None:
-        write_table(table, out)
+        write_table(table, out, safe_csv)
     if json_output:
         facts = {"verdict": fit.verdict, "statistic": statistic, "by": by, "level": fit.settings.level}
         where = {} if out is None else {"out": str(out)}

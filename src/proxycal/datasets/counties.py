@@ -16,7 +16,7 @@ from proxycal.datasets.account import Entry, Source, read_rows, repaired, summed
 from proxycal.datasets.fips import clean_fips, repair
 from proxycal.datasets.losses import numbers, whole_years
 from proxycal.errors import TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

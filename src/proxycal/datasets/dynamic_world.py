@@ -18,7 +18,7 @@ from proxycal.datasets.account import Entry, Source, left_out, read_rows, summed
 from proxycal.datasets.fips import repair
 from proxycal.datasets.losses import HAZARDS, KEYS, chosen_years, numbers, whole_years
 from proxycal.errors import SettingsError, TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -14,7 +14,7 @@ import pandas as pd
 from proxycal.datasets.dataset import Dataset
 from proxycal.datasets.environment import independent, is_flat
 from proxycal.errors import StoreError, TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 from proxycal.table.roles import Roles
 
 OUTCOME_SOURCE, OUTCOME = "ed_charg_tot_ed", "log_ed_charg_tot_ed"

@@ -27,7 +27,7 @@ from proxycal.datasets.losses import (
     whole_years,
 )
 from proxycal.errors import TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -18,7 +18,7 @@ from proxycal.datasets.cpi import price_ratio
 from proxycal.datasets.fips import clean_fips, repair
 from proxycal.datasets.losses import BASE_YEAR, by_county, chosen_years, find_files, numbers
 from proxycal.errors import TableError
-from proxycal.files import read_table
+from proxycal.reading.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -79,7 +79,7 @@ def read_storm_events(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    raw = read_table(path, text=("DAMAGE_PROPERTY", "STATE_FIPS", "CZ_FIPS"))
+    raw = read_table(path, text=("DAMAGE_PROPERTY", "STATE_FIPS", "CZ_FIPS", "BEGIN_DATE_TIME"))
     missing = [name for name in _NEEDED if name not in raw.columns]
     if missing:
         raise TableError(

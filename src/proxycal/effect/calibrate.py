@@ -125,7 +125,8 @@ def calibrate_turned(
 def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -> Prediction:
     """The answer of a fit for rows that have their outcome, or for some of them, by position.
 
-    Without a finding, what was reported stands; where the truth of a row is known, it is the answer.
+    Without a finding, and in trusted rows, what was reported stands; where the truth of a row is known, it
+    is the answer.
     """
     assert arrays.y is not None  # calibration asks for it
     predicted = _in_blocks(fitted, arrays, rows)
@@ -134,6 +135,8 @@ def predict(fitted: MethodFit, arrays: Arrays, rows: np.ndarray | None = None) -
         # Data that were right must not be made worse; how far from the truth they are, nobody knows.
         unknown = np.full_like(y, np.nan)
         predicted = replace(predicted, y_cal=y, y_cal_low=unknown, y_cal_high=unknown, shift=np.zeros_like(y))
+    if arrays.trusted is not None:
+        predicted = as_reported(predicted, y, arrays.trusted if rows is None else arrays.trusted[rows])
     if arrays.truth is None:
         return predicted
     truth = arrays.truth if rows is None else arrays.truth[rows]
@@ -151,6 +154,19 @@ def with_truth(predicted: Prediction, y: np.ndarray, truth: np.ndarray) -> Predi
         y_cal_low=np.where(known, truth, predicted.y_cal_low),
         y_cal_high=np.where(known, truth, predicted.y_cal_high),
         shift=np.where(known, y - truth, predicted.shift),
+    )
+
+
+def as_reported(predicted: Prediction, y: np.ndarray, trusted: np.ndarray) -> Prediction:
+    """The answer with the report y (n,) as it is, without width, in trusted rows: no bias is in it."""
+    none = np.zeros_like(y)
+    return replace(
+        predicted,
+        y_cal=np.where(trusted, y, predicted.y_cal),
+        y_cal_low=np.where(trusted, y, predicted.y_cal_low),
+        y_cal_high=np.where(trusted, y, predicted.y_cal_high),
+        p_biased=np.where(trusted, none, predicted.p_biased),
+        shift=np.where(trusted, none, predicted.shift),
     )
 
 

@@ -24,13 +24,14 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from proxycal.effect.grouped import Totals
+from proxycal.effect.row_truth import is_known, row_truth, shared_cov
 from proxycal.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from proxycal.effect.row_truth import RowTruth
     from proxycal.methods.registry import MethodFit
-    from proxycal.result import Prediction
     from proxycal.table.encode import Arrays
 
 Statistic = Literal["total", "mean"]
@@ -43,118 +44,6 @@ OVERALL = "overall"
 KEPT, DRAWS = 64, 4_000
 # The draws are the same for the same table, whoever asks.
 SEED = 20_240_229
-
-
-@dataclass(frozen=True, slots=True)
-class RowBias:
-    """What a fit knows of the bias of n rows, on the scale of the fit.
-
-    p : (n,) probability of a bias. size : (n,) the bias of a row that has one, signed: truth = y - size.
-    p_slope, size_slope : (n, k) how both move with the k parameters that all rows share.
-    """
-
-    p: np.ndarray
-    size: np.ndarray
-    p_slope: np.ndarray
-    size_slope: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class RowTruth:
-    """The true outcome of n rows, given the data, in the outcome's own units.
-
-    mean, variance : (n,) of each row for known parameters. slope : (n, k) of the mean in the parameters.
-    jump, chance : (n,) where the variance is that of two states: what the second adds to the first, and its
-    probability. extra : (n, m) what else a method wants added up, with the weights, for its `finish_totals`.
-    """
-
-    mean: np.ndarray
-    variance: np.ndarray
-    slope: np.ndarray
-    jump: np.ndarray | None = None
-    chance: np.ndarray | None = None
-    extra: np.ndarray | None = None
-
-    @classmethod
-    def as_reported(cls, y: np.ndarray, k: int = 0) -> RowTruth:
-        """Where nothing is taken off: the report itself."""
-        return cls(y, np.zeros(len(y)), np.zeros((len(y), k)))
-
-
-def truth_of_shift(y: np.ndarray, bias: RowBias) -> RowTruth:
-    """The true outcome where the bias is added: y with 1 - p, y - size with p.
-
-    >>> flat = np.zeros((1, 1))
-    >>> truth_of_shift(np.array([5.0]), RowBias(np.array([0.5]), np.array([2.0]), flat, flat)).mean
-    array([4.])
-    """
-    p, size = bias.p, bias.size
-    slope = -(bias.p_slope * size[:, None] + p[:, None] * bias.size_slope)
-    return RowTruth(y - p * size, p * (1.0 - p) * size**2, slope, -size, p)
-
-
-def truth_of_factor(y: np.ndarray, bias: RowBias) -> RowTruth:
-    """The true outcome where the bias is a factor, size its logarithm: y with 1 - p, y exp(-size) with p.
-
-    >>> flat = np.zeros((1, 1))
-    >>> half = RowBias(np.array([0.5]), np.array([-np.log(2.0)]), flat, flat)
-    >>> truth_of_factor(np.array([10.0]), half).mean.round(6)
-    array([15.])
-    """
-    p, ratio = bias.p, np.exp(-bias.size)
-    slope = bias.p_slope * (ratio - 1.0)[:, None] - bias.size_slope * (p * ratio)[:, None]
-    jump = y * (ratio - 1.0)
-    return RowTruth(y + p * jump, p * (1.0 - p) * jump**2, y[:, None] * slope, jump, p)
-
-
-def row_bias(fitted: MethodFit, arrays: Arrays) -> RowBias:
-    """The bias of rows as the method says, or else from its predictions, alpha being the one parameter."""
-    own = getattr(fitted, "row_bias", None)
-    if own is not None:
-        bias: RowBias = own(arrays)
-        return bias
-    predicted, alpha = fitted.predict(arrays), fitted.estimate.alpha
-    p = sure_of(fitted, predicted)
-    size = predicted.shift / p
-    # Sizes move in proportion to alpha; who is biased is taken as known.
-    slope = size / alpha if np.isfinite(alpha) and alpha > 0.0 else np.zeros_like(size)
-    return RowBias(p, size, np.zeros((len(p), 1)), slope[:, None])
-
-
-def sure_of(fitted: MethodFit, predicted: Prediction) -> np.ndarray:
-    """(n,) by what the shift of a row must be divided to give the bias that it has if it has one.
-
-    Where a bias has no two states, or validated rows chose the answer, the shift is the bias itself; so it is
-    where nobody has one.
-    """
-    p, details = predicted.p_biased, fitted.details
-    return np.where((p > 0.0) & (not details.claim) & (not details.by_validation), p, 1.0)
-
-
-def shared_cov(fitted: MethodFit) -> np.ndarray:
-    """Covariance (k, k) of the parameters in which the slopes of rows are."""
-    own = getattr(fitted, "shared_cov", None)
-    if own is not None:
-        return np.asarray(own)
-    se = fitted.estimate.se
-    return np.array([[se**2 if np.isfinite(se) else 0.0]])
-
-
-def row_truth(fitted: MethodFit, arrays: Arrays) -> RowTruth:
-    """The true outcome of rows that have their report; without a finding, what was reported stands."""
-    assert arrays.y is not None  # totals ask for it
-    own = getattr(fitted, "row_truth", None)
-    if not is_known(fitted):
-        return RowTruth.as_reported(arrays.y, len(shared_cov(fitted)))
-    if own is not None:
-        truth: RowTruth = own(arrays)
-        return truth
-    return truth_of_shift(arrays.y, row_bias(fitted, arrays))
-
-
-def is_known(fitted: MethodFit) -> bool:
-    """Whether the fit says anything of totals beyond the reported ones."""
-    return fitted.verdict == "bias found" or hasattr(fitted, "finish_totals")
 
 
 @dataclass(frozen=True, slots=True)

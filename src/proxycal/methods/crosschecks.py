@@ -40,7 +40,7 @@ def agreement(first: Estimate, second: Estimate, topic: str) -> Finding:
         )
     ok = distance <= THRESHOLDS.agreement_se
     names = f"The estimates of '{first.name}' and '{second.name}', which rely on different assumptions,"
-    numbers = f"{first.alpha:.4g} against {second.alpha:.4g}, {distance:.1f} standard errors apart"
+    numbers = f"{first.alpha:#.3g} against {second.alpha:#.3g}, {distance:.1f} standard errors apart"
     return Finding(
         question,
         statistic=numbers,

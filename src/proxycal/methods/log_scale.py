@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from proxycal.effect.totals import RowTruth, row_bias, shared_cov, sure_of, truth_of_factor
+from proxycal.effect.row_truth import RowTruth, row_bias, shared_cov, sure_of, truth_of_factor
 from proxycal.errors import TableError
 from proxycal.methods.checks.zeros import ZeroTest, fit_logistic, zero_test
 from proxycal.methods.packing import pack, unpack

@@ -259,6 +259,9 @@ _OURS = (
         summary="the part of the outcome that the environment moves beyond content, whatever its shape",
         home="proxycal.methods.gradual.fit:fit_gradual_method",
         record="proxycal.methods.gradual.fit:GradualFit",
+        pieces="proxycal.methods.gradual.in_pieces:fit_pieces",
+        pieces_in_memory=True,
+        effects=("constant", "by:"),
         cost=(4.5, 0.2),
     ),
     Method(

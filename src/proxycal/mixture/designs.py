@@ -31,7 +31,8 @@ class Data:
 
     y (n,) reported outcome, turned so that the bias is upward; P (n,p), E (n,q); weights (n,); cluster (n,)
     codes or None; levels: integer codes (n,) of each categorical environment column; truth (n,) with NaN
-    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines.
+    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines; trusted (n,):
+    where no bias can be, or None.
     """
 
     y: Array
@@ -42,6 +43,7 @@ class Data:
     cluster: NDArray[np.intp] | None = None
     levels: Mapping[str, NDArray[np.intp]] | None = None
     truth: Array | None = None
+    trusted: NDArray[np.bool_] | None = None
 
     def take(self, index: NDArray[np.intp]) -> Data:
         """Some of the rows, in the order given."""
@@ -54,6 +56,7 @@ class Data:
             cluster=None if self.cluster is None else self.cluster[index],
             levels=None if self.levels is None else {k: v[index] for k, v in self.levels.items()},
             truth=None if self.truth is None else self.truth[index],
+            trusted=None if self.trusted is None else self.trusted[index],
         )
 
     @property
@@ -86,7 +89,8 @@ class Frame:
             known = np.isfinite(data.truth)
             gap = np.where(known, (data.y - data.truth) / self.scale, np.nan)
             y = np.where(known, (data.truth - self.centre) / self.scale, y)
-        return Rows(y, self.content(data.content), G, self.shift_features(data, G), data.weights, gap)
+        X, D = self.content(data.content), self.shift_features(data, G)
+        return Rows(y, X, G, D, data.weights, gap, data.trusted)
 
     def shift_features(self, data: Data, G: Array) -> Array:
         """D (n,L): ones, one-hot levels, or the gate's own columns."""

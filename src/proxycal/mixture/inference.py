@@ -102,7 +102,8 @@ def orient(params: Params, chunks: Chunked) -> Params:
     if params.a is None or params.gamma is None:
         return params
     moved = add_up(chunks, partial(_moved, params.a[0]))
-    if moved.up >= 0.0:
+    # Where rows are known to be unbiased, the labels are no longer a matter of taste.
+    if moved.up >= 0.0 or moved.trusted > 0.0:
         return params
     swapped = params.beta + np.linalg.solve(moved.gram, moved.rhs)
     return replace(params, beta=swapped, a=-params.a, gamma=-params.gamma)
@@ -110,16 +111,18 @@ def orient(params: Params, chunks: Chunked) -> Params:
 
 @dataclass(frozen=True, slots=True)
 class _Moved(Summed):
-    """Sums over rows: up, of the shift; gram (p,p) X'WX; rhs (p,) X'W shift."""
+    """Sums over rows: up, of the shift; gram (p,p) X'WX; rhs (p,) X'W shift; trusted : how many are."""
 
     up: float
     gram: Array
     rhs: Array
+    trusted: float
 
 
 def _moved(a: Array, rows: Rows) -> _Moved:
     moved = rows.weights * (rows.D @ a)
-    return _Moved(float(moved.sum()), rows.gram[0], rows.X.T @ moved)
+    trusted = 0.0 if rows.trusted is None else float(rows.trusted.sum())
+    return _Moved(float(moved.sum()), rows.gram[0], rows.X.T @ moved, trusted)
 
 
 @dataclass(frozen=True, slots=True)

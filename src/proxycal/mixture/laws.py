@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # column: a N(0, 5^2) prior, so that perfectly separated groups keep a finite gate.
 RIDGE = 1.0 / 25.0
 LOG_2PI = float(np.log(2.0 * np.pi))
+# The logit of a probability that is zero to all digits, and still a number.
+NEVER = -700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ class Rows:
 
     y (n,); X (n,p) content features, first column 1; G (n,q) gate features, first column 1; D (n,L) shift
     features; weights (n,) or, for a bootstrap, (B,n); gap (n,) or None: y_obs - y_true where validated, else
-    NaN (there y holds the truth itself).
+    NaN (there y holds the truth itself); trusted (n,) or None: where A = 0 is known, which the gate does not
+    speak of.
     """
 
     y: Array
@@ -96,6 +99,7 @@ class Rows:
     D: Array
     weights: Array
     gap: Maybe = None
+    trusted: Maybe = None
 
     def shifted(self, offset: Array) -> Rows:
         """The same rows with an offset taken off the outcome."""
@@ -239,6 +243,8 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
     shift = params.a @ rows.D.T
     _log_density(residual - shift[:, None], root, constant, out=joint[:, J:])
     logit = params.gamma @ rows.G.T
+    if rows.trusted is not None:
+        logit[:, rows.trusted] = NEVER
     pi = expit(logit)
     log_pi = log_expit(logit)
     log_not = log_pi - logit

@@ -5,19 +5,20 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import binomtest
+from scipy.stats import betabinom, binomtest
 
 from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
-from proxycal.questions.refits import require_repetitions, run_trials
+from proxycal.questions.refits import TOO_FEW, require_repetitions, run_trials
 from proxycal.result import number, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 GATE_SCALE = 2.0
 # A bias found in this share of the tables counts as detectable.
 TARGET = 0.9
+# Tables of each size between two looks, and the chance that further ones change the answer at which a size is
+# left: it then differs from the answer of 20 tables in at most 2 of 100 cases, whatever the true chance.
+BATCH, DOUBT = 4, 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,24 +147,79 @@ class Power:
 
 
 def power(
-    kept: KeptFit, alphas: Sequence[float], repetitions: int, progress: Progress | None = None
+    kept: KeptFit,
+    alphas: Sequence[float],
+    repetitions: int,
+    progress: Progress | None = None,
+    tell: Callable[[PowerPoint], None] | None = None,
 ) -> Power:
-    """Each size (in sds of the bias-free outcome), and none, injected and fitted `repetitions` times."""
+    """Each size (in sds of the bias-free outcome), and none, injected and fitted until its answer is clear.
+
+    repetitions : most tables of a size. tell : told of each size once it is settled.
+    """
     sizes = _checked(alphas)
     require_repetitions(repetitions)
     trials, sds = _trials(kept, sizes, repetitions)
-    refits = run_trials(trials, kept.settings.n_jobs, progress)
-    points = []
-    for size in sizes:
-        same = [refit for refit in refits if refit.share == size]
-        # Without a bias to take out or to put in, all tables are the fitted one.
-        pairs = zip(same, sds[: len(same)], strict=True)
-        points.append(
-            summarise([Injected(size, r.alpha / sd, r.low / sd, r.high / sd, r.verdict) for r, sd in pairs])
-        )
+    seen: dict[float, list[Injected]] = {size: [] for size in sizes}
+    settled: dict[float, PowerPoint] = {}
+    done = 0
+    while len(settled) < len(sizes):
+        batch = [trials[size][len(seen[size]) :][:BATCH] for size in sizes if size not in settled]
+        left = sum(len(trials[size]) for size in sizes if size not in settled)
+        left -= sum(len(seen[size]) for size in sizes if size not in settled)
+        moved = None if progress is None else partial(_moved, progress, done, done + left)
+        refits = run_trials([trial for part in batch for trial in part], kept.settings.n_jobs, moved)
+        done += len(refits)
+        for refit in refits:
+            own, sd = seen[refit.share], sds[len(seen[refit.share])]
+            own.append(
+                Injected(refit.share, refit.alpha / sd, refit.low / sd, refit.high / sd, refit.verdict)
+            )
+        for size in sizes:
+            if size not in settled and _is_settled(size, seen[size], len(trials[size]), settled):
+                settled[size] = summarise(seen[size])
+                if tell is not None:
+                    tell(settled[size])
+    points = [settled[size] for size in sizes]
     sd = float(np.mean(sds))
     factor = kept.settings.sign if kept.on_logs else None
-    return Power(tuple(points), detectable(points), sd, describe(points, sd, factor))
+    return Power(tuple(points), detectable(points), sd, describe(points, sd, factor, repetitions))
+
+
+def _moved(progress: Progress, before: int, total: int, done: int, of: int) -> None:
+    progress(before + done, total)
+
+
+# --- when a size is settled ---
+
+
+def _is_settled(size: float, tables: Sequence[Injected], most: int, settled: dict[float, PowerPoint]) -> bool:
+    """Whether further tables would hardly change whether the size is detectable, or false alarms are rare.
+
+    A size is at least as easy to find as a smaller one: where that one is detectable, a first batch without a
+    miss is enough.
+    """
+    hits, n = sum(table.verdict == "bias found" for table in tables), len(tables)
+    if size == 0.0:
+        hits = n - hits
+    elif hits == n and any(0.0 < other < size and at.chance >= TARGET for other, at in settled.items()):
+        return True
+    chance = chance_of_passing(hits, n, most)
+    return min(chance, 1.0 - chance) < DOUBT
+
+
+def chance_of_passing(hits: int, n: int, most: int, target: float = TARGET) -> float:
+    """How likely `most` tables end with a share of hits at the target, after so many of n.
+
+    The chance of a hit is unknown beforehand (Jeffreys' prior).
+
+    >>> chance_of_passing(0, 4, 20)
+    0.0
+    >>> round(chance_of_passing(12, 12, 20), 2)
+    0.98
+    """
+    needed = math.ceil(target * most - 1e-9) - hits
+    return float(betabinom.sf(needed - 1, most - n, hits + 0.5, n - hits + 0.5))
 
 
 # --- the tables ---
@@ -173,8 +232,10 @@ def _checked(alphas: Sequence[float]) -> list[float]:
     return sizes
 
 
-def _trials(kept: KeptFit, sizes: list[float], repetitions: int) -> tuple[list[Trial], list[float]]:
-    """All tables, by size and then repetition, and the sd of the bias-free outcome of each repetition.
+def _trials(
+    kept: KeptFit, sizes: list[float], repetitions: int
+) -> tuple[dict[float, list[Trial]], list[float]]:
+    """The tables of each size, and the sd of the bias-free outcome of each repetition.
 
     The repetitions of all sizes share who is biased, so that sizes are compared and not draws. Where no bias
     was found, none is taken out, and there is one table without a bias: the user's own.
@@ -190,11 +251,13 @@ def _trials(kept: KeptFit, sizes: list[float], repetitions: int) -> tuple[list[T
         mean = np.average(free, weights=arrays.weights)
         sd = float(np.sqrt(np.average((free - mean) ** 2, weights=arrays.weights)))
         drawn.append((free, sd, draw_biased(arrays.E, rng)))
-    trials = [
-        kept.trial(f"{size:g} sd, {i + 1}", replace(arrays, y=free + sign * size * sd * a), size)
+    trials = {
+        size: [
+            kept.trial(f"{size:g} sd, {i + 1}", replace(arrays, y=free + sign * size * sd * a), size)
+            for i, (free, sd, a) in enumerate(drawn if size or shift else drawn[:1])
+        ]
         for size in sizes
-        for i, (free, sd, a) in enumerate(drawn if size or shift else drawn[:1])
-    ]
+    }
     return trials, [sd for _, sd, _ in drawn]
 
 
@@ -260,13 +323,22 @@ def detectable(points: Sequence[PowerPoint], target: float = TARGET) -> float:
     return below.alpha + (above.alpha - below.alpha) * part
 
 
-def describe(points: Sequence[PowerPoint], sd: float, factor: float | None = None) -> str:
+def describe(
+    points: Sequence[PowerPoint], sd: float, factor: float | None = None, repetitions: int | None = None
+) -> str:
     """What the table could show, in one or two sentences; points in sds, alpha = 0 first where tried.
 
     factor : the sign of a bias that multiplies the outcome, whose sizes are logarithms; else None.
+    repetitions : most tables of a size.
     """
     biased = [point for point in points if point.alpha > 0.0]
     size = detectable(points)
+    if repetitions is not None and repetitions < TOO_FEW and math.isfinite(size):
+        found = ", ".join(f"{point.alpha:.2g} sd in {point.chance:.0%}" for point in biased)
+        return (
+            f"{repetitions} tables of each size: too few to tell what you would detect in {TARGET:.0%} of "
+            f"cases. Found so far: {found}."
+        )
     if not math.isfinite(size):
         top = biased[-1]
         text = (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.questions.power import TARGET
+from proxycal.report.numbers import number
 from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, styled
-from proxycal.report.summary import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,5 +57,5 @@ def _mark(ax: Axes, at: float, end: float, detectable: float) -> None:
         textcoords="offset points",
         ha="right" if left else "left",
         color=INK,
-        fontsize=9,
+        fontsize=9.5,
     )

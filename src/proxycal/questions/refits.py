@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Told after each refit: how many are done, of how many.
 Progress = Callable[[int, int], None]
+# Fewer tables than this cannot tell a chance of 90% from one of 60%.
+TOO_FEW = 8
 _NUMBERS = ("share", "alpha", "se", "low", "high", "gain", "share_biased")
 
 

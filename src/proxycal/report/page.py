@@ -1,25 +1,33 @@
-"""One self-contained HTML page from a fitted result: no network, no script, every user string escaped."""
+"""One self-contained HTML page from a fitted result: no network, one script, every user string escaped.
+
+The script shows values under the pointer and sorts the rows. The page's own policy names its hash, so that a
+browser runs no other; without it the page shows the same numbers.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
+import os
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
+from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
+from proxycal.report.numbers import between, number, percent, size_text, sized, total_text
 from proxycal.report.pictures import pictures_of
+from proxycal.report.rows import row_table
 from proxycal.report.summary import (
-    between,
-    change,
+    change_text,
     cite,
     facts,
     gate_label,
-    number,
     options,
-    percent,
     ratio_between,
     ratio_text,
     refutations,
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
 def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     """The whole page as text, to write to one .html file; the pictures are drawn unless they are given."""
     pictures = pictures_of(fit) if pictures is None else pictures
+    rows, script = row_table(fit), _script()
     return _template().render(
         fit=fit,
         sentence=sentence(fit),
@@ -50,6 +59,14 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         between=between,
         calibrates=not fit.why_left_alone,
         open_findings=[finding for finding in fit.findings if not finding.ok],
+        fine_findings=[finding for finding in fit.findings if finding.ok],
+        rows=rows,
+        row_data=rows.to_dict(fit),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        size_text=size_text,
+        total_text=total_text,
+        change_text=change_text,
         diagram=diagram(fit),
         width=WIDTH,
         pictures=pictures,
@@ -65,6 +82,22 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     )
 
 
+def page_kind(path: str | os.PathLike[str]) -> str:
+    """Whether a report of this name is "html" or "pdf"; nothing else is written.
+
+    >>> page_kind("report.PDF")
+    'pdf'
+    """
+    name = os.fspath(path).lower()
+    kinds = {".html": "html", ".htm": "html", ".pdf": "pdf"}
+    for ending, kind in kinds.items():
+        if name.endswith(ending):
+            return kind
+    raise StoreError(
+        f"'{os.fspath(path)}' must end in .html or .pdf: a report is a page for the browser or a PDF"
+    )
+
+
 def page_bytes(fit: Fit, pdf: bool = False) -> bytes:
     """The page as the bytes of a file."""
     if not pdf:
@@ -72,6 +105,11 @@ def page_bytes(fit: Fit, pdf: bool = False) -> bytes:
     from proxycal.report.pdf import print_pdf
 
     return print_pdf(fit)
+
+
+@cache
+def _script() -> str:
+    return (files("proxycal.report") / "templates" / "report.js").read_text(encoding="utf-8")
 
 
 @cache
@@ -83,5 +121,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent, change=change, log=math.log)
+    environment.filters.update(number=number, sized=sized, percent=percent, log=math.log)
     return environment.get_template("report.html")

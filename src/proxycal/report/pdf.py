@@ -16,10 +16,11 @@ import numpy as np
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
+from proxycal.report.numbers import size_text
 from proxycal.report.page import render
 from proxycal.report.plots import plots_of
 from proxycal.report.style import INK
-from proxycal.report.summary import between, number, refutations, reproduce, sentence
+from proxycal.report.summary import refutations, reproduce, sentence
 
 if TYPE_CHECKING:
     from proxycal.result import Fit
@@ -49,7 +50,7 @@ def _printed(page: str, browser: str) -> bytes | None:
                    f"--user-data-dir={folder / 'profile'}", "--no-pdf-header-footer",
                    f"--print-to-pdf={target}"]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            # Chromium refuses to start as root otherwise; the page is our own and runs no script.
+            # Chromium refuses to start as root otherwise; the page is our own.
             command.append("--no-sandbox")
         try:
             subprocess.run([*command, source.as_uri()], capture_output=True, timeout=PATIENCE, check=True)
@@ -88,7 +89,8 @@ def _text(fit: Fit) -> list[str]:
     lines = [fit.verdict.upper(), "", *_wrapped(sentence(fit)), "", "Estimators"]
     for row in fit.estimates:
         note = f"  ({row.note})" if row.note else ""
-        size = f"{number(row.alpha)}, {fit.settings.level * 100:g}% interval {between(row.low, row.high)}"
+        shown = size_text(row)
+        size = f"{shown.size}, {fit.settings.level * 100:g}% interval {shown.interval}"
         lines += _wrapped(f"  {row.name}: {size}{note}")
     lines += ["", "Findings"]
     for finding in fit.findings:
@@ -99,11 +101,11 @@ def _text(fit: Fit) -> list[str]:
     if fit.questions:
         lines += ["", "Attempts to refute it"]
     for attempt in refutations(fit):
-        state = "survived" if attempt.ok else "REFUTED"
+        state = attempt.state
         lines += _wrapped(f"  {attempt.kind}: {state}. {attempt.reading} ({attempt.statistic})")
     if "power" in fit.questions:
         lines += _wrapped(f"  power: {fit.questions['power'].reading}")
-    return [*lines, "", "Command to reproduce it", *_wrapped(f"  {reproduce(fit)}")]
+    return [*lines, "", "Command to reproduce it", *(f"  {line}" for line in reproduce(fit).splitlines())]
 
 
 def _wrapped(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # The command line says --seed and --jobs where Python says random_state and n_jobs.
 OPTION_NAMES = {"random_state": "seed", "n_jobs": "jobs"}
+# Control characters but for line ends and tabs, and invisible marks that change the order of letters.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def shell(*parts: object) -> str:
@@ -75,3 +78,21 @@ def setting_options(settings: Settings) -> dict[str, str]:
         )
         for name, value in changed(settings).items()
     }
+
+
+def visible(text: str) -> str:
+    r"""The text with what a terminal would obey, not show, written out: escape codes, and marks that reorder.
+
+    >>> visible("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
+    """
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def unseen_as_json(text: str) -> str:
+    r"""The same for a text that is JSON, in its notation.
+
+    >>> unseen_as_json('"\x7f"')
+    '"\\u007f"'
+    """
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

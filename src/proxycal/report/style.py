@@ -5,11 +5,14 @@ Blue is unbiased, vermilion is biased (Okabe and Ito's colour-blind safe pair), 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 UNBIASED = "#0072b2"
@@ -18,8 +21,14 @@ INK = "#1b1f24"
 MUTED = "#5b6470"
 GRID = "#d5d9de"
 
-# Inches: a column of a page, so that 9-point labels stay 9 points.
-WIDTH = 4.9
+# How the name of a part of a drawing begins, where the rest is what to say of it.
+TIP = "tip: "
+# The name of the part that has a dot for each row.
+POINTS = "points"
+
+# Inches. A column of a page is as wide as a phone, so that its text can be read on one; a picture that takes
+# the whole page is drawn a second time at that width.
+WIDTH, PAGE_WIDTH = 3.9, 7.4
 
 
 def styled(ax: Axes | None, height: float) -> Axes:
@@ -32,7 +41,7 @@ def styled(ax: Axes | None, height: float) -> Axes:
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(GRID)
-    ax.tick_params(labelsize=9, colors=MUTED, length=0)
+    ax.tick_params(labelsize=9.5, colors=MUTED, length=0)
     ax.grid(color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     return ax
@@ -40,9 +49,9 @@ def styled(ax: Axes | None, height: float) -> Axes:
 
 def label(ax: Axes, x: str, y: str) -> None:
     """Axis labels; an empty one is left out."""
-    ax.set_xlabel(plain(x), fontsize=9.5, color=INK)
+    ax.set_xlabel(plain(x), fontsize=10, color=INK)
     if y:
-        ax.set_ylabel(plain(y), fontsize=9.5, color=INK)
+        ax.set_ylabel(plain(y), fontsize=10, color=INK)
 
 
 def legend(ax: Axes) -> None:
@@ -50,7 +59,7 @@ def legend(ax: Axes) -> None:
     # Below the axes: the legend never covers the bars.
     ax.legend(
         frameon=False,
-        fontsize=9,
+        fontsize=9.5,
         labelcolor=INK,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.17),
@@ -58,6 +67,17 @@ def legend(ax: Axes) -> None:
         handlelength=1.2,
         markerscale=2.0,
     )
+
+
+def tip(artist: Artist, text: str) -> None:
+    """What a page shows when a reader points at this part of a picture."""
+    artist.set_gid(TIP + " ".join(text.split()))
+
+
+def tip_bars(bars: Any, texts: Iterable[str]) -> None:
+    """The same for each bar of a histogram."""
+    for bar, text in zip(bars, texts, strict=True):
+        tip(bar, text)
 
 
 def plain(text: str) -> str:

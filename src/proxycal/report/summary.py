@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from proxycal.report.helps import would_be_found
+from proxycal.report.numbers import change, number, percent, size_text, sized
 from proxycal.report.shell import listed, role_options, shell
 
 if TYPE_CHECKING:
+    from proxycal.effect.grouped import Totals
     from proxycal.questions.answers import Refutation
     from proxycal.result import EnvironmentColumn, Estimate, Fit, GateTerm
 
@@ -22,60 +24,12 @@ MAX_LEVELS = 8
 QUANTILE_BINS = 4
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Four significant digits or as many as asked, thousands set apart, "n/a" for what does not exist.
-
-    >>> number(1234567.0), number(0.012345), number(float("nan"))
-    ('1,234,567', '0.01235', 'n/a')
-    """
-    if not math.isfinite(value):
-        return "n/a" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    if abs(value) >= 1000:
-        return f"{value:,.{max(0, digits - len(str(int(abs(value)))))}f}"
-    return f"{value:.{digits}g}"
-
-
-def percent(value: float) -> str:
-    """A share as whole per cent, with a digit more near the ends so that 0% and 100% mean just that.
-
-    >>> percent(0.481), percent(0.004)
-    ('48%', '0.4%')
-    """
-    if not math.isfinite(value):
-        return "n/a"
-    return f"{value:.1%}" if 0 < value < 0.01 or 0.99 < value < 1 else f"{value:.0%}"
-
-
-def between(low: float, high: float) -> str:
-    """Both ends of an interval, or "n/a" where there is none; a narrow one gets the digits that show it.
-
-    >>> between(4.9, 5.1), between(0.99985, 1.00014), between(float("nan"), float("nan"))
-    ('4.9 to 5.1', '0.99985 to 1.0001', 'n/a')
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "n/a"
-    width, size = high - low, max(abs(low), abs(high))
-    digits = 4
-    if math.isfinite(width) and 0.0 < width < size:
-        digits = min(max(4, math.ceil(math.log10(size / width)) + 1), 9)
-    return f"{number(low, digits)} to {number(high, digits)}"
-
-
-def interval_text(low: float, high: float, level: float) -> str:
-    """An interval in words.
-
-    >>> interval_text(4.9, 5.1, 0.95)
-    '95% interval 4.9 to 5.1'
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "no interval"
-    return f"{level * 100:g}% interval {between(low, high)}"
-
-
 def sentence(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
     y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
-    size = f"{number(main.alpha)} ({interval_text(main.low, main.high, fit.settings.level)})"
+    shown = size_text(main)
+    level = f"{fit.settings.level * 100:g}% interval"
+    size = f"{shown.size} ({'no interval' if shown.interval == 'n/a' else f'{level} {shown.interval}'})"
     log = fit.settings.scale == "log"
     if log:
         size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
@@ -92,11 +46,8 @@ def sentence(fit: Fit) -> str:
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
     )
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is {then}."
-    return (
-        f"These data cannot tell whether {y} is {way}: the estimate of {size} is not reliable, "
-        f"and {y} is {then}."
-    )
+        return f"No evidence that {y} is {way} was found; {y} is {then}. {would_be_found(fit)}"
+    return f"These data cannot tell whether {y} is {way}; {y} is {then}."
 
 
 def ratio_text(fit: Fit, row: Estimate) -> str:
@@ -127,20 +78,25 @@ def _ratio(value: float) -> str:
 def facts(fit: Fit) -> tuple[tuple[str, str], ...]:
     """The numbers of the answer, each with its name."""
     main, level = fit.estimate, f"{fit.settings.level * 100:g}% interval"
-    size = (("Estimated size", number(main.alpha)), (level, between(main.low, main.high)))
+    shown = size_text(main)
+    size = (("Estimated size", shown.size), (level, shown.interval))
     if fit.settings.scale == "log":
         size = (("Biased rows report", ratio_text(fit, main)), (level, ratio_between(fit, main)))
     counts = (("Share of biased rows", percent(fit.share_biased)), ("Rows in the fit", f"{fit.n:,}"))
+    if fit.verdict == "not identified":
+        return (*((f"{name} (do not quote)", value) for name, value in (*size, counts[0])), counts[1])
     return size + counts
 
 
-def change(value: float) -> str:
-    """A change in per cent, with its sign.
+def change_text(totals: Totals, row: dict[str, Any]) -> str:
+    """What calibration changes of one total, in per cent; of a mean, in its own units.
 
-    >>> change(12.345), change(float("nan"))
-    ('+12.3%', 'n/a')
+    A mean of values on both sides of zero may lie near zero, and per cent of it say nothing.
     """
-    return f"{value:+.1f}%" if math.isfinite(value) else "n/a"
+    if totals.statistic == "total":
+        return change(row["change_pct"])
+    by = row["calibrated"] - row["reported"]
+    return f"{'+' if by > 0 else ''}{sized(by)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +153,7 @@ def _groups(column: EnvironmentColumn) -> list[tuple[str, np.ndarray]]:
         # The first bin is closed on both sides, the others on the right: every value falls in exactly one.
         inside = (column.values <= high) & (column.values >= low if i == 0 else column.values > low)
         if inside.any():
-            groups.append((f"{number(float(low))} to {number(float(high))}", inside))
+            groups.append((f"{number(float(low), 3)} to {number(float(high), 3)}", inside))
     return groups
 
 
@@ -248,40 +204,6 @@ def refutations(fit: Fit) -> list[Refutation]:
     return [answer for name, answer in fit.questions.items() if name != "power"]  # type: ignore[misc]
 
 
-def notebook(fit: Fit) -> str:
-    """The result as a notebook shows it: verdict, estimators, and the findings that ask for something."""
-    log = fit.settings.scale == "log"
-    rows = "".join(
-        f"<tr><th>{html.escape(row.name)}</th><td>{number(row.alpha)}</td><td>{number(row.se)}</td>"
-        f"<td>{between(row.low, row.high)}</td>"
-        + (f"<td>{ratio_text(fit, row)} ({ratio_between(fit, row)})</td>" if log else "")
-        + f"<td>{html.escape(row.note)}</td></tr>"
-        for row in fit.estimates
-    )
-    failed = "".join(
-        f"<li>{html.escape(f'{finding.question} {finding.reading} {finding.remedy}')}</li>"
-        for finding in fit.findings
-        if not finding.ok
-    )
-    heads = "".join(
-        f"<th>{head}</th>"
-        for head in (
-            "estimator",
-            "alpha",
-            "se",
-            f"{fit.settings.level * 100:g}% interval",
-            *(["biased rows report"] if log else []),
-            "note",
-        )
-    )
-    return (
-        f"<div><p><b>{html.escape(fit.verdict)}</b> ({fit.n:,} rows): {html.escape(sentence(fit))}</p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        + (f"<ul>{failed}</ul>" if failed else "")
-        + "</div>"
-    )
-
-
 def cite(fit: Fit) -> str:
     """The result in a form to quote."""
     version, asked = fit.versions.get("proxycal", ""), fit.settings
@@ -292,7 +214,7 @@ def cite(fit: Fit) -> str:
 
 
 def reproduce(fit: Fit) -> str:
-    """The command that reproduces this run from the same table."""
+    """The command that reproduces this run from the same table, an option to a line."""
     asked = fit.settings
     options = role_options(fit.roles) | {
         "--direction": asked.direction,
@@ -305,5 +227,5 @@ def reproduce(fit: Fit) -> str:
         "--seed": str(asked.random_state),
         "--out": "RUN",
     }
-    given = (option for option in options.items() if option[1])
-    return shell("proxycal", "fit", "TABLE", *(part for option in given for part in option))
+    given = (shell(*option) for option in options.items() if option[1])
+    return " \\\n  ".join((shell("proxycal", "fit", "TABLE"), *given))

@@ -8,13 +8,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxycal.report.summary import between, change, number, ratio_between, ratio_text, sentence
+from proxycal.report.numbers import between, change, number, size_text
+from proxycal.report.shell import visible
+from proxycal.report.summary import ratio_between, ratio_text, sentence
+from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
+    from proxycal.report.helps import Help
     from proxycal.result import Finding, Fit
 
 _STYLE = {"bias found": "bold red", "no bias found": "bold blue", "not identified": "bold yellow"}
@@ -29,10 +33,25 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     """Verdict, answer, estimators side by side, and the findings that ask for something."""
     console = output() if console is None else console
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
-    console.print(sentence(fit))
+    console.print(visible(sentence(fit)))
     console.print()
-    console.print(estimate_table(fit))
+    if fit.verdict == "not identified":
+        console.print(Text("do not quote these sizes:", style="dim"))
+    console.print(estimate_table(fit), style="dim" if fit.verdict == "not identified" else "")
     show_findings(console, fit.findings)
+
+
+def show_helps(listed: Sequence[Help]) -> None:
+    """What would help where the data do not answer, most helpful first."""
+    if not listed:
+        return
+    console = output()
+    console.print()
+    console.print("what would help, most helpful first:")
+    for place, item in enumerate(listed, start=1):
+        console.print(visible(in_dialect(f"  {place}. {item.text}")))
+        if item.command:
+            console.print(visible(f"     {item.command}"))
 
 
 def estimate_table(fit: Fit) -> Table:
@@ -51,9 +70,9 @@ def estimate_table(fit: Fit) -> Table:
         table.add_column("note", style="dim")
     for row in estimates:
         used = row.name == main
-        shown = (ratio_text(fit, row), ratio_between(fit, row)) if log else (between(row.low, row.high),)
-        numbers = (number(row.alpha), number(row.se), *shown)
-        note = (Text(row.note),) if noted else ()
+        size, se, interval = size_text(row)
+        numbers = (size, se, ratio_text(fit, row), ratio_between(fit, row)) if log else (size, se, interval)
+        note = (Text(visible(row.note)),) if noted else ()
         name = Text(f"{row.name} *" if used else row.name)
         table.add_row(name, *numbers, *note, style="bold" if used else "")
     return table
@@ -63,7 +82,7 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     """Totals or means, a row per group; the columns of `ProxyCalibrator.totals`."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     if by is not None:
-        table.add_column(by)
+        table.add_column(Text(visible(by)))
     for heading in ("rows", "reported", "calibrated", f"{level * 100:g}% interval", "change"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in totals.to_dict("records"):
@@ -74,7 +93,7 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
             between(row["low"], row["high"]),
             change(row["change_pct"]),
         )
-        table.add_row(*(() if by is None else (Text(str(row[by])),)), *values)
+        table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), *values)
     output().print(table)
 
 
@@ -88,10 +107,13 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
     for finding in findings:
         if finding.ok:
             if every:
-                console.print(Text("  ok  ", style="green") + Text(f"{finding.question} {finding.reading}"))
+                console.print(
+                    Text("  ok  ", style="green")
+                    + Text(visible(in_dialect(f"{finding.question} {finding.reading}")))
+                )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
-        console.print(Text(mark, style="bold red") + Text(f"{finding.question} {finding.statistic}"))
-        console.print(f"      {finding.reading}")
+        console.print(Text(mark, style="bold red") + Text(visible(f"{finding.question} {finding.statistic}")))
+        console.print(visible(in_dialect(f"      {finding.reading}")))
         if finding.remedy:
-            console.print(f"      -> {finding.remedy}")
+            console.print(visible(in_dialect(f"      -> {finding.remedy}")))

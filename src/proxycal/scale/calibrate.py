@@ -9,7 +9,6 @@ the parts stand in a hidden folder beside it until all are there and are then jo
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -24,14 +23,16 @@ import pyarrow.parquet as pq
 from proxycal import __version__
 from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
-from proxycal.files import kind_of
-from proxycal.scale.digests import digests
-from proxycal.scale.ledger import Finished, abandon, claim, record
+from proxycal.files import explained, kind_of
+from proxycal.locks import alone, hidden_name
+from proxycal.safe_csv import safe_table
+from proxycal.scale.digests import digest_of, digests
+from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
 from proxycal.scale.sources import Source, batches, look_at
-from proxycal.scale.writers import join, table_writer
-from proxycal.store import load_fit, run_digest
+from proxycal.scale.writers import join, style_like, table_writer
+from proxycal.store import check_folder, check_output, load_fit, run_digest
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class _Work:
     source: Source
     part: Part
     header: bool
+    safe: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,12 @@ def calibrate_files(
     resume: bool = False,
     part_rows: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    safe: bool = False,
 ) -> CalibratedFiles:
-    """Calibrate CSV or Parquet files with a run folder: their rows and columns, then those of `calibrate`.
+    """Calibrate files with a run folder: their rows and columns, then those of `calibrate`.
 
+    tables : CSV, TSV, Excel or Parquet files. A text table that is written as text keeps every value as it
+    stands, its separator and its decimal sign.
     out : a folder for any number of tables, in which each becomes one file, or several (NAME-00000.parquet,
     ...) where it is large; or for one table a file, by its ending. Rows keep their order.
     jobs, engine, scheduler : as in `engine.map_as_done`; the bytes written do not depend on them. jobs=None
@@ -104,6 +109,7 @@ def calibrate_files(
     resume : resume an interrupted run of the same work.
     part_rows : rows of a Parquet table that are one piece of work; chosen by its size if not given.
     progress : called with (done, total) as parts are finished.
+    safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
 
     >>> import tempfile, pandas, proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
@@ -122,11 +128,15 @@ def calibrate_files(
     sources = _look(names, fit, how)
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
-    todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0) for one in parts]
+    todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0, safe) for one in parts]
     # One local cluster for all that is to be done.
     with cluster(how.jobs, engine, scheduler) as address:
         how = replace(how, scheduler=address)
-        done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
+        # Whoever is at work there is at work for long: it is said at once.
+        with explained(place, "written"):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        with alone(Path(os.path.realpath(place)), patience=0):
+            done = _into_folder(todo, place, how) if into_folder else _into_file(todo, place, how)
     rows = _verified_rows(todo, done.parts, done.files)
     unanswered = sum(one.unanswered for one in done.parts)
     _warn(fit, rows, unanswered)
@@ -171,10 +181,10 @@ def _into_file(todo: Sequence[_Work], path: Path, how: _How) -> _Done:
     if len(todo) == 1:
         named = replace(todo[0], part=replace(todo[0].part, name=path.name))
         return _Done(list(_done_by_workers([named], path.parent, how)), [path], 0)
-    between = path.with_name(f".{path.name}.parts")
+    between = hidden_name("parts", path)
     done = _into_folder(todo, between, how)
     join(done.files, path)
-    shutil.rmtree(between)
+    remove(between, done.parts)
     return _Done(done.parts, [path], done.resumed)
 
 
@@ -191,10 +201,12 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
     path, at, unanswered = Path(folder, work.part.name), work.part.start, 0
     if os.path.getsize(work.source.path) != work.source.bytes:
         raise StoreError(f"'{work.source.path}' changed while it was read: start again in a new folder")
-    with table_writer(path, work.header) as write:
-        for table in batches(work.source, work.part.start, work.part.stop):
-            names = needed_columns(fit, table.column_names)
-            frame = table.select(names).to_pandas(ignore_metadata=True)
+    # Text that becomes text again passes as it stands: 01003 stays 01003, and 1.50 is not made 1.5.
+    reading = work.source.plan if kind_of(path) == "csv" else None
+    with table_writer(path, work.header, style_like(work.source, path)) as write:
+        for table in batches(work.source, work.part.start, work.part.stop, as_text=reading is not None):
+            chosen = table.select(needed_columns(fit, table.column_names))
+            frame = chosen.to_pandas(ignore_metadata=True) if reading is None else reading.frame(chosen)
             # Messages about rows name them by their number in the table.
             frame.index = pd.RangeIndex(at, at + len(frame))
             try:
@@ -203,10 +215,10 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
                 raise TableError(f"'{work.source.path}': {error}") from error
             for name, values in columns.items():
                 table = table.append_column(name, pa.array(values, from_pandas=True))
-            write(table)
+            write(safe_table(table) if work.safe and kind_of(path) == "csv" else table)
             at += len(frame)
             unanswered += int((~answered).sum())
-    return Finished(work.part.name, at - work.part.start, unanswered, path.stat().st_size)
+    return Finished(work.part.name, at - work.part.start, unanswered, digest_of(path))
 
 
 @lru_cache(maxsize=1)
@@ -221,16 +233,14 @@ def _fit(run: str, digest: str) -> Fit:
 def _is_folder(out: Path, tables: Sequence[str]) -> bool:
     """Whether `out` is meant as a folder; a file is for one table, and its folder must be there."""
     if not tables:
-        raise StoreError("no table to calibrate: name CSV or Parquet files")
+        raise StoreError("no table to calibrate: name CSV, TSV, Excel or Parquet files")
     if out.is_dir() or not out.suffix:
+        check_folder(out)
         return True
     kind_of(out)
     if len(tables) > 1:
         raise StoreError(f"{len(tables)} tables do not go into one file '{out}': name a folder with --out")
-    if not out.parent.is_dir():
-        raise StoreError(
-            f"'{out}' cannot be written: the folder '{out.parent}' does not exist; create it first"
-        )
+    check_output(out, tables)
     return False
 
 
@@ -242,9 +252,8 @@ def _workers(jobs: int | None, tables: Sequence[str]) -> int:
 
 
 def _look(tables: Sequence[str], fit: Fit, how: _How) -> list[Source]:
-    text = [name for name in (fit.roles.id, fit.roles.cluster) if name is not None]
     workers = min(how.jobs, len(tables)) if how.engine == "joblib" else 1
-    found = dict(map_as_done(partial(look_at, text=text), tables, jobs=workers))
+    found = dict(map_as_done(partial(look_at, text=fit.roles.text), tables, jobs=workers))
     sources = [found[position] for position in range(len(tables))]
     for source in sources:
         refuse_taken(source.columns, f"'{source.path}'")
@@ -263,7 +272,8 @@ def _facts(todo: Sequence[_Work], how: _How) -> dict[str, Any]:
         for one, digest in zip(sources, content, strict=True)
     ]
     parts = [[one.part.name, one.part.table, one.part.start, one.part.stop] for one in todo]
-    return {"proxycal": __version__, "run": todo[0].digest, "tables": tables, "parts": parts}
+    facts = {"proxycal": __version__, "run": todo[0].digest, "tables": tables, "parts": parts}
+    return facts | ({"safe": True} if todo[0].safe else {})
 
 
 def _verified_rows(todo: Sequence[_Work], done: Sequence[Finished], files: Sequence[Path]) -> int:

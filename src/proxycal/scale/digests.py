@@ -32,6 +32,11 @@ def digests(
     return [whole[path].hexdigest() for path in paths]
 
 
+def digest_of(path: Path) -> str:
+    """The digest of one file, found by this process."""
+    return digests([str(path)])[0]
+
+
 def _of_segment(place: tuple[str, int]) -> bytes:
     path, start = place
     found = hashlib.sha256()

@@ -16,14 +16,16 @@ cluster, so the three agree to rounding.
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proxycal.errors import SettingsError, TableError
-from proxycal.files import read_table
+from proxycal.engine import check_scheduler
+from proxycal.errors import ReadingNote, SettingsError, TableError
 from proxycal.methods.registry import METHODS
+from proxycal.reading.table import read_table, understood
 from proxycal.scale.pieces import FramePieces, Pieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sample import given_weights, has_rows, summarise
 from proxycal.scale.sources import fits_in_memory
@@ -101,11 +103,15 @@ def opened(
     engine: Engine,
     scheduler: str | None,
 ) -> Iterator[Any]:
-    """One table that is spread over files: a frame where it is small or a single CSV, else its pieces."""
-    text = [name for name in (roles.id, roles.cluster) if name is not None]
+    """One table that is spread over files: a frame where it is small or no Parquet, else its pieces."""
+    text = roles.text
     names = [os.fspath(name) for name in tables]
+    check_scheduler(engine, scheduler)
     if len(names) == 1 and fits_in_memory(names[0], LARGE):
-        yield read_table(names[0], text)
+        frame = read_table(names[0], text)
+        if understood(frame):
+            warnings.warn(f"{names[0]}: {understood(frame)}", ReadingNote, stacklevel=6)
+        yield frame
         return
     with file_pieces(names, roles.columns, text, jobs, engine, scheduler) as pieces:
         yield pieces.frame() if pieces.rows <= LARGE else pieces

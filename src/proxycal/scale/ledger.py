@@ -3,7 +3,8 @@
     folder/_calibration.jsonl    a line that says what is done (run, tables, parts), then one for each part
 
 Lines are only ever added, each when its part stands whole under its name; a line that a kill cut short
-does not count, and its part is done again. Readers of Parquet folders pass over names that begin with "_".
+does not count, and its part is done again, as is one whose file is not what was written. Readers of Parquet
+folders pass over names that begin with "_".
 """
 
 from __future__ import annotations
@@ -11,25 +12,28 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
-from proxycal.files import explained, write_text
+from proxycal.files import explained, first_line, write_text
+from proxycal.locks import clean
+from proxycal.scale.digests import digest_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
 NAME = "_calibration.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A part that stands: its file, the rows in it, those of them without an answer, and its size."""
+    """A part that stands: its file, the rows in it, those of them without an answer, and its digest."""
 
     name: str
     rows: int
     unanswered: int
-    bytes: int
+    digest: str
 
 
 def claim(folder: Path, facts: dict[str, Any], resume: bool) -> dict[str, Finished]:
@@ -52,11 +56,11 @@ def claim(folder: Path, facts: dict[str, Any], resume: bool) -> dict[str, Finish
                 f"'{folder}' holds an earlier run of the same work: pass --resume to go on with it, or "
                 "delete it to start over"
             )
-        _clear(folder)
+        clean(folder)
+        finished = [_finished(path, line) for line in lines]
         # A line that was cut short is ended here, so that the next one stands for itself.
         write_text(path, "".join(json.dumps(one) + "\n" for one in (first, *lines)))
-    finished = {one["name"]: Finished(**one) for one in lines}
-    return {name: one for name, one in finished.items() if _stands(folder, one)}
+    return {part.name: part for part in finished if _stands(folder, part)}
 
 
 def record(folder: Path, part: Finished) -> None:
@@ -69,15 +73,17 @@ def abandon(folder: Path) -> None:
     """Leave no trace of work that finished nothing."""
     with explained(folder, "written"):
         (folder / NAME).unlink(missing_ok=True)
-        _clear(folder)
+        clean(folder)
         if not any(folder.iterdir()):
             folder.rmdir()
 
 
-def _clear(folder: Path) -> None:
-    """Remove what a killed worker was writing."""
-    for left in folder.glob(".*.tmp.*"):
-        left.unlink(missing_ok=True)
+def remove(folder: Path, parts: Iterable[Finished]) -> None:
+    """Remove a folder of parts that were joined: what was written, and the folder if it is empty then."""
+    with explained(folder, "written"):
+        for part in parts:
+            (folder / part.name).unlink(missing_ok=True)
+        abandon(folder)
 
 
 def _add(path: Path, values: dict[str, Any]) -> None:
@@ -89,21 +95,35 @@ def _add(path: Path, values: dict[str, Any]) -> None:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines; the last one counts only if it was ended."""
-    whole = path.read_text(encoding="utf-8").split("\n")[:-1]
     try:
+        whole = path.read_text(encoding="utf-8").split("\n")[:-1]
         read = [json.loads(line) for line in whole]
         if not read or not all(isinstance(one, dict) for one in read):
             raise ValueError("no whole line")
-    except ValueError as error:
-        raise StoreError(
-            f"'{path}' is damaged ({error}): delete the folder '{path.parent}' to start over"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, first_line(error)) from error
     return read
+
+
+def _finished(path: Path, line: dict[str, Any]) -> Finished:
+    try:
+        part = Finished(**line)
+    except TypeError as error:
+        raise _damaged(path, "a line has other fields") from error
+    if [type(value) for value in asdict(part).values()] != [str, int, int, str]:
+        raise _damaged(path, "a line has values of another kind")
+    if Path(part.name).name != part.name:
+        raise _damaged(path, "a part lies outside the folder")
+    return part
+
+
+def _damaged(path: Path, why: str) -> StoreError:
+    return StoreError(f"'{path}' is damaged ({why}): delete the folder '{path.parent}' to start over")
 
 
 def _stands(folder: Path, part: Finished) -> bool:
     path = folder / part.name
-    return path.is_file() and path.stat().st_size == part.bytes
+    return path.is_file() and digest_of(path) == part.digest
 
 
 def _refuse_other(folder: Path, earlier: dict[str, Any], facts: dict[str, Any]) -> None:
@@ -113,8 +133,8 @@ def _refuse_other(folder: Path, earlier: dict[str, Any], facts: dict[str, Any]) 
     if earlier.get("run") != facts["run"]:
         why = "of another fit"
     elif earlier.get("tables") != facts["tables"]:
-        known = {one["name"]: one for one in earlier.get("tables", [])}
-        changed = [one["name"] for one in facts["tables"] if known.get(one["name"]) != one]
+        known = earlier.get("tables")
+        changed = [one["name"] for one in facts["tables"] if isinstance(known, list) and one not in known]
         why = f"of tables that have changed since ('{changed[0]}')" if changed else "of other tables"
     elif earlier.get("proxycal") != facts["proxycal"]:
         why = f"by proxycal {earlier.get('proxycal')}"

@@ -24,6 +24,7 @@ ROWS = BATCH
 # A table of any size is at most this many parts, and a row group at most so many: a part that begins within a
 # row group has to read over its first rows.
 PARTS, PARTS_OF_GROUP = 64, 8
+_PACKED = (".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,9 @@ class Part:
 def plan(sources: Sequence[Source], part_rows: int | None = None, ending: str | None = None) -> list[Part]:
     """The parts of tables, in order; files are named after the tables, with a number where there are several.
 
-    part_rows : rows of a part of a Parquet table, rounded up to whole blocks; chosen if not given. A CSV is
-    one part: where its rows begin is known only to who has read those before.
-    ending : of the files; that of their table if not given.
+    part_rows : rows of a part of a Parquet table, rounded up to whole blocks; chosen if not given. A text
+    table is one part: where its rows begin is known only to who has read those before.
+    ending : of the files; that of their table if not given, .csv for a workbook.
     """
     if part_rows is not None and (isinstance(part_rows, bool) or part_rows < 1):
         raise SettingsError(f"part_rows={part_rows!r}: use a whole number of 1 or more")
@@ -55,6 +56,7 @@ def plan(sources: Sequence[Source], part_rows: int | None = None, ending: str | 
         size = part_size(source, part_rows)
         starts = range(0, source.rows, size)
         stem, own = stem_and_ending(source.path)
+        own = ".csv" if source.kind == "workbook" else own
         for number, start in enumerate(starts):
             name = f"{stem}-{number:05d}" if len(starts) > 1 else stem
             stop = min(start + size, source.rows)
@@ -65,7 +67,7 @@ def plan(sources: Sequence[Source], part_rows: int | None = None, ending: str | 
 
 def part_size(source: Source, part_rows: int | None = None) -> int:
     """Rows of a part of a table; the last may have fewer."""
-    if source.kind == "csv":
+    if source.kind != "parquet":
         return source.rows
     if part_rows is not None:
         return BLOCK * ceil(part_rows / BLOCK)
@@ -80,7 +82,7 @@ def stem_and_ending(path: str) -> tuple[str, str]:
     ('losses.2024', '.csv.gz')
     """
     name = Path(path).name
-    ending = ".csv.gz" if name.lower().endswith(".csv.gz") else Path(name).suffix
+    ending = "".join(Path(name).suffixes[-2:]) if name.lower().endswith(_PACKED) else Path(name).suffix
     return name[: -len(ending)], name[-len(ending) :]
 
 

@@ -74,7 +74,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class FilePieces(Pieces):
-    """Parquet or CSV files that make up one table, read where the work is done."""
+    """Files that make up one table, read where the work is done."""
 
     places: tuple[_Place, ...]
     jobs: int = 1

@@ -78,7 +78,8 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
         refuse_infinite(read_table(frame, measured))
     missing = frame[measured].isna()
     complete = ~missing.any(axis=1).to_numpy()
-    known = [*measured, *(name for name in (roles.weights, roles.counts, roles.truth) if name is not None)]
+    optional = (roles.weights, roles.counts, roles.truth, roles.trusted)
+    known = [*measured, *(name for name in optional if name is not None)]
     number, one_each = _numbers(frame[known]), np.ones(len(frame), dtype=int)
     sample, number, count = _smallest(frame, number, one_each, _categories(frame[known]))
     return Summary(

@@ -1,29 +1,24 @@
-"""Tables on disk, read a few rows at a time: Parquet by row groups, CSV in chunks.
+"""Tables on disk, read a few rows at a time: Parquet by row groups, text and workbooks from their beginning.
 
-A piece of a CSV must be read as the whole would be: a column that is a number in the first chunk and text in
-a later one is text everywhere. So a CSV is read once for the types of its columns before anything else.
+A piece of a text table must be read as the whole would be: a column that is a number in the first rows and
+text in later ones is text everywhere. So such a file is read once for its plan before anything else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
-from proxycal.files import (
-    check_header,
-    csv_explained,
-    csv_options,
-    explained,
-    kind_of,
-    parquet_explained,
-    refuse_duplicates,
-)
+from proxycal.files import explained
+from proxycal.limits import check_file, readable
+from proxycal.reading.plan import Plan, input_kind, plan_of
+from proxycal.reading.table import parquet_explained
+from proxycal.reading.text import refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,19 +27,14 @@ if TYPE_CHECKING:
 BATCH = 65_536
 # Bytes of a column that are read ahead, so that a long row group is not loaded at once.
 _READ_AHEAD = 1 << 18
-_NUMBERS = ("int64", "uint64", "float64")
-_ARROW = {name: pa.type_for_alias(name) for name in (*_NUMBERS, "bool", "string")} | {
-    "boolean": pa.bool_(),
-    "str": pa.string(),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A table on disk, as it was when it was looked at.
 
-    bytes : of the file. rows, columns : what it holds. largest : rows of its largest row group.
-    types : of the columns of a CSV, by name.
+    kind : "parquet", "text" (CSV or TSV) or "workbook". bytes : of the file. rows, columns : what it holds.
+    largest : rows of its largest row group. plan : how it is read, None for Parquet.
     """
 
     path: str
@@ -53,22 +43,24 @@ class Source:
     rows: int
     columns: tuple[str, ...]
     largest: int
-    types: dict[str, str] = field(default_factory=dict)
+    plan: Plan | None = None
 
 
 def look_at(path: str, text: Sequence[str] = ()) -> Source:
     """Find out what a file holds, without keeping it in memory.
 
-    text : as in `read_table`, for a CSV; a Parquet file says itself what its columns are.
+    text : as in `read_table`; a Parquet file says itself what its columns are.
     """
-    place, kind = Path(path), kind_of(path)
+    place, kind = Path(path), input_kind(path)
     with explained(place, "read"):
         if place.is_dir():
-            raise StoreError(f"'{path}' is a folder: name the CSV or Parquet files in it")
+            raise StoreError(f"'{path}' is a folder: name the files in it")
+        check_file(place, rows_at_once=BATCH)
         size = place.stat().st_size
         if size == 0:
             raise StoreError(f"'{path}' is empty: check that it was exported completely")
-        facts = _look_at_csv(place, text) if kind == "csv" else _look_at_parquet(place)
+        with readable(place):
+            facts = _look_at_parquet(place) if kind == "parquet" else _look_at_text(place, text)
     if facts["rows"] == 0:
         raise StoreError(
             f"'{path}' has {len(facts['columns'])} columns and no rows: check that it was exported completely"
@@ -86,13 +78,16 @@ def fits_in_memory(path: str, rows: int) -> bool:
         return True
 
 
-def batches(source: Source, start: int, stop: int) -> Iterator[pa.Table]:
+def batches(source: Source, start: int, stop: int, *, as_text: bool = False) -> Iterator[pa.Table]:
     """The rows from start to stop in their order, BATCH at a time and what is left at the end.
 
-    `start` is 0 for a CSV, which can only be read from its beginning.
+    `start` is 0 for what is no Parquet, which can only be read from its beginning. as_text : its values as
+    they stand in the file; else in their types.
     """
-    read = _csv_tables(source) if source.kind == "csv" else _parquet_tables(source, start, stop)
-    return _even(read, stop - start)
+    if source.plan is None:
+        return _even(_parquet_tables(source, start, stop), stop - start)
+    plan, tables = source.plan, source.plan.text(BATCH)
+    return _even(tables if as_text else map(plan.table, tables), stop - start)
 
 
 def _look_at_parquet(path: Path) -> dict[str, Any]:
@@ -118,65 +113,21 @@ def _parquet_tables(source: Source, start: int, stop: int) -> Iterator[pa.Table]
             at += rows
         read = file.iter_batches(batch_size=BATCH, row_groups=wanted, use_threads=False)
         while True:
-            with explained(path, "read"), parquet_explained(path):
+            with explained(path, "read"), readable(path), parquet_explained(path):
                 batch = next(read, None)
-            if batch is None:
-                return
+                if batch is None:
+                    return
+                batch.validate(full=True)
+                # Read here, where it can be said to be damaged: whoever makes a frame of it reads it again.
+                _ = batch.schema.pandas_metadata
             if skip < batch.num_rows:
                 yield pa.Table.from_batches([batch.slice(skip)])
             skip = max(skip - batch.num_rows, 0)
 
 
-def _look_at_csv(path: Path, text: Sequence[str]) -> dict[str, Any]:
-    seen: dict[str, set[str]] = {}
-    rows = 0
-    for chunk in _csv_chunks(path, csv_options(text)):
-        rows += len(chunk)
-        for name in chunk.columns:
-            seen.setdefault(str(name), set()).add("string" if name in text else _type_of(chunk[name]))
-    types = {name: _common_type(kinds) for name, kinds in seen.items()}
-    return {"rows": rows, "columns": tuple(seen), "largest": rows, "types": types}
-
-
-def _csv_tables(source: Source) -> Iterator[pa.Table]:
-    schema = pa.schema([(name, _ARROW[source.types[name]]) for name in source.columns])
-    for chunk in _csv_chunks(Path(source.path), csv_options(()) | {"dtype": source.types}):
-        yield pa.Table.from_pandas(chunk, schema=schema, preserve_index=False)
-
-
-def _csv_chunks(path: Path, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
-    with explained(path, "read"), csv_explained(path):
-        check_header(path)
-        reader = pd.read_csv(path, chunksize=BATCH, **options)
-    with reader:
-        while True:
-            with explained(path, "read"), csv_explained(path):
-                chunk = next(reader, None)
-            if chunk is None:
-                return
-            yield chunk
-
-
-def _type_of(column: pd.Series) -> str:
-    if column.isna().all():
-        return "empty"
-    name = str(column.dtype)
-    if name in _NUMBERS or name == "bool":
-        return name
-    return "boolean" if pd.api.types.infer_dtype(column, skipna=True) == "boolean" else "str"
-
-
-def _common_type(kinds: set[str]) -> str:
-    """What pandas would make of the whole column, from what it makes of its pieces.
-
-    >>> _common_type({"int64"}), _common_type({"int64", "empty"}), _common_type({"int64", "str"})
-    ('int64', 'float64', 'str')
-    """
-    if len(kinds) == 1:
-        return "float64" if kinds == {"empty"} else next(iter(kinds))
-    if kinds - {"empty"} <= {"bool", "boolean"}:
-        return "boolean"
-    return "float64" if kinds - {"empty"} <= set(_NUMBERS) else "str"
+def _look_at_text(path: Path, text: Sequence[str]) -> dict[str, Any]:
+    plan = plan_of(path, text)
+    return {"rows": plan.rows, "columns": plan.columns, "largest": plan.rows, "plan": plan}
 
 
 def _even(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:

@@ -60,9 +60,9 @@ def totals_files(
     engine: Engine = "joblib",
     scheduler: str | None = None,
 ) -> pd.DataFrame:
-    """Totals of one table that is spread over CSV or Parquet files, which may be larger than memory."""
+    """Totals of one table that is spread over files, which may be larger than memory."""
     names = [os.fspath(table) for table in tables]
-    text = [name for name in (fit.roles.id, fit.roles.cluster) if name is not None]
+    text = fit.roles.text
     for name in names:
         columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
     with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:

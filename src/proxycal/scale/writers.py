@@ -6,6 +6,7 @@ import gzip
 import io
 import shutil
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 import pandas as pd
@@ -13,12 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
-from proxycal.files import atomic_file, first_line, kind_of
+from proxycal.files import atomic_file, first_line, kind_of, separator_of
 from proxycal.scale.sources import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from proxycal.scale.sources import Source
 
     Write = Callable[[pa.Table], None]
 
@@ -26,17 +29,38 @@ if TYPE_CHECKING:
 _WHOLE = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype(), pa.int16(): pd.Int16Dtype()}
 
 
-@contextmanager
-def table_writer(path: Path, header: bool = True) -> Iterator[Write]:
-    """A function that adds a table to the CSV or Parquet file `path`, which appears whole or not at all.
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """How a text table is written: what separates its columns, and the sign before decimals."""
 
-    header : whether a CSV begins with the names of its columns.
+    separator: str = ","
+    decimal: str = "."
+
+
+def style_like(source: Source, path: Path) -> TextStyle:
+    """The style of a text table made of `source`: as that is written, so that the same program opens both."""
+    if source.plan is None or source.plan.layout is None:
+        return TextStyle(separator_of(path))
+    given, decimal = source.plan.layout.separator, source.plan.decimal
+    # A .csv that is made of a .tsv has commas, or semicolons where commas stand before decimals.
+    is_tabs = given == "\t" and separator_of(source.path) == "\t"
+    otherwise = (";" if decimal == "," else ",") if is_tabs else given
+    return TextStyle(separator_of(path, otherwise), decimal)
+
+
+@contextmanager
+def table_writer(path: Path, header: bool = True, style: TextStyle | None = None) -> Iterator[Write]:
+    """A function that adds a table to the text or Parquet file `path`, which appears whole or not at all.
+
+    header : whether a text table begins with the names of its columns. style : of a text table, that of its
+    ending if not given.
     """
+    style = TextStyle(separator_of(path)) if style is None else style
     kind = kind_of(path)
     with atomic_file(path) as temporary, ExitStack() as opened:
         try:
             if kind == "csv":
-                yield _csv_writer(opened.enter_context(_text(temporary)), header)
+                yield _csv_writer(opened.enter_context(_text(temporary)), header, style)
             else:
                 yield _parquet_writer(temporary, opened)
         except (pa.ArrowException, UnicodeEncodeError) as error:
@@ -74,12 +98,19 @@ def _parquet_writer(path: Path, opened: ExitStack) -> Write:
     return write
 
 
-def _csv_writer(lines: IO[str], header: bool) -> Write:
+def _csv_writer(lines: IO[str], header: bool, style: TextStyle) -> Write:
     names = [header]
 
     def write(table: pa.Table) -> None:
         frame = table.to_pandas(types_mapper=_WHOLE.get, ignore_metadata=True)
-        frame.to_csv(lines, index=False, header=names.pop() if names else False, lineterminator="\n")
+        frame.to_csv(
+            lines,
+            index=False,
+            header=names.pop() if names else False,
+            sep=style.separator,
+            decimal=style.decimal,
+            lineterminator="\n",
+        )
 
     return write
 

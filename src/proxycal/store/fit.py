@@ -70,7 +70,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
     save_run(
         folder,
         Run(
-            config=fit.settings.to_toml(),
+            config=fit.settings.to_toml(fit.roles),
             roles=encoder["roles"],
             encoder=encoder,
             results=plain(results | {"fit": values, "training": training}),

@@ -10,13 +10,14 @@ fit, which names the manifest it belongs to. Tables are read and written by `pro
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import io
 import json
 import os
-import secrets
 import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,23 +30,22 @@ import safetensors.numpy
 
 from proxycal.errors import StoreError
 from proxycal.files import explained, first_line, sync, write_text
+from proxycal.locks import PATIENCE, alone, hidden_name, holder, temporary_folder
+from proxycal.store.place import (
+    MANIFEST,
+    QUESTIONS,
+    REPORT,
+    RUN_FILES,
+    check_run_folder,
+    refuse_foreign,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 3
-RUN_FILES = (
-    "config.toml",
-    "roles.json",
-    "encoder.json",
-    "results.json",
-    "tensors.safetensors",
-    "labels.parquet",
-    "rows.parquet",
-    "history.csv",
-    "versions.json",
-)
-MANIFEST, REPORT, QUESTIONS = "manifest.json", "report.html", "questions.json"
+# Seconds between two looks at a folder that is being replaced.
+_LOOK = 0.02
 # Formats that run code when they are read. None is ever ours, so one in a run folder was put there.
 _EXECUTABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".dill", ".npy", ".npz")
 
@@ -78,51 +78,71 @@ def save_run(folder: str | os.PathLike[str], run: Run) -> None:
     Other files in an earlier run folder (a calibrated table, notes) are kept; its report is not, as it
     describes the earlier run.
     """
-    folder = Path(os.path.abspath(folder))
+    check_run_folder(folder)
+    folder = Path(os.path.realpath(folder))
     with explained(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        previous = _previous(folder)
-        _refuse_foreign(folder)
-        temporary = folder.parent / f".{folder.name}.{secrets.token_hex(6)}.tmp"
-        try:
-            temporary.mkdir()
+        with alone(folder), temporary_folder(folder.parent, ".run") as temporary:
+            _settle(folder)
+            refuse_foreign(folder)
             _write_parts(temporary, run)
-            if folder.exists():
-                _retire(previous, folder)
-                os.rename(folder, previous)
-            os.rename(temporary, folder)
+            _put(temporary, folder)
             sync(folder.parent)
-            _retire(previous, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            _settle(folder)
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
     """Read a run folder after checking every file against the manifest."""
-    folder = Path(os.path.abspath(folder))
+    given, folder = folder, Path(os.path.realpath(folder))
     with explained(folder, "read"):
-        _recover(folder)
-        if not folder.is_dir():
-            raise StoreError(
-                f"there is no run folder '{folder}': name the folder that `proxycal fit --out` wrote"
-            )
-        parts = _verified_parts(folder)
-        questions = _questions(folder)
+        parts, questions = _whole(folder, Path(given))
     return _parse(folder, parts, questions)
+
+
+def _whole(folder: Path, given: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The files of a run and its questions; while another program replaces it, the old or the new whole."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        before = _identity(folder)
+        try:
+            _recover(folder)
+            if not folder.is_dir():
+                raise StoreError(
+                    f"there is no run folder '{given}': name the folder that `proxycal fit --out` wrote"
+                )
+            return _verified_parts(folder), _questions(folder)
+        except (StoreError, OSError):
+            settled = _identity(folder) == before and not holder(folder)
+            if settled or time.monotonic() > until:
+                raise
+        time.sleep(_LOOK)
+
+
+def _identity(folder: Path) -> tuple[int, ...]:
+    """What changes when a run folder is replaced, or something is asked of it."""
+    found: list[int] = []
+    for path in (folder, folder / MANIFEST, folder / QUESTIONS):
+        with contextlib.suppress(OSError):
+            seen = path.stat()
+            found += [seen.st_dev, seen.st_ino, 0 if path is folder else seen.st_mtime_ns]
+    return tuple(found)
 
 
 def run_digest(folder: str | os.PathLike[str]) -> str:
     """The name of exactly this fit: the sum of its manifest, which holds the sums of all its files."""
-    folder = Path(os.path.abspath(folder))
+    folder = Path(os.path.realpath(folder))
     with explained(folder, "read"):
         return _digest(_contained_bytes(folder, MANIFEST))
 
 
 def keep_questions(folder: str | os.PathLike[str], questions: dict[str, Any]) -> None:
-    """Write what was asked of the fit of a run folder beside it, bound to exactly this fit."""
-    folder = Path(os.path.abspath(folder))
-    with explained(folder, "written"):
-        values = {"manifest": run_digest(folder), "questions": questions}
+    """Write what was asked of the fit of a run folder beside it, bound to exactly this fit.
+
+    What another program asked meanwhile is kept.
+    """
+    folder = Path(os.path.realpath(folder))
+    with explained(folder, "written"), alone(folder):
+        values = {"manifest": run_digest(folder), "questions": _questions(folder) | questions}
         write_text(folder / QUESTIONS, _json_bytes(values).decode())
 
 
@@ -133,7 +153,7 @@ def _questions(folder: Path) -> dict[str, Any]:
     try:
         values = json.loads(_contained_bytes(folder, QUESTIONS))
         belongs, questions = values["manifest"], dict(values["questions"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise _stale(folder, f"cannot be understood ({type(error).__name__})") from error
     if belongs != _digest((folder / MANIFEST).read_bytes()):
         raise _stale(folder, "belongs to another fit")
@@ -204,7 +224,9 @@ def _manifest(folder: Path) -> dict[str, dict[str, Any]]:
         )
     try:
         manifest = json.loads(_contained_bytes(folder, MANIFEST))
-        version, files = int(manifest["format"]), manifest["files"]
+        version, files = manifest["format"], manifest["files"]
+        if type(version) is not int or version < 1:
+            raise ValueError("no format")
         if version > FORMAT:
             raise StoreError(
                 f"run folder '{folder}' was written by a newer proxycal (format {version}, this one reads "
@@ -219,7 +241,7 @@ def _manifest(folder: Path) -> dict[str, dict[str, Any]]:
             name: {"sha256": str(files[name]["sha256"]), "bytes": int(files[name]["bytes"])}
             for name in RUN_FILES
         }
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         raise _damaged(folder, MANIFEST, f"cannot be understood ({type(error).__name__})") from error
 
 
@@ -257,8 +279,13 @@ def _parse(folder: Path, parts: dict[str, bytes], questions: dict[str, Any]) -> 
     except (
         ValueError,
         TypeError,
-        KeyError,
-        RecursionError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        OSError,
+        AttributeError,
+        NotImplementedError,
+        csv.Error,
         safetensors.SafetensorError,
         pa.ArrowException,
     ) as error:
@@ -278,38 +305,54 @@ def _parse(folder: Path, parts: dict[str, bytes], questions: dict[str, Any]) -> 
 
 
 def _previous(folder: Path) -> Path:
-    return folder.parent / f".{folder.name}.previous"
+    return hidden_name("old", folder)
+
+
+def _put(temporary: Path, folder: Path) -> None:
+    """Give a whole new run its name, and the permissions of the earlier one, which goes aside for an instant.
+
+    Two folders cannot be exchanged in one step everywhere.
+    """
+    if not folder.exists():
+        os.rename(temporary, folder)
+        return
+    shutil.copymode(folder, temporary)
+    for name in (*RUN_FILES, MANIFEST):
+        if (folder / name).is_file():
+            shutil.copymode(folder / name, temporary / name)
+    os.rename(folder, _previous(folder))
+    try:
+        os.rename(temporary, folder)
+    except OSError:
+        os.rename(_previous(folder), folder)
+        raise
 
 
 def _recover(folder: Path) -> None:
-    """Undo a save that was killed between its two renames.
-
-    Two folders cannot be exchanged in one step everywhere: for an instant the earlier run stands under its
-    other name only.
-    """
-    if _previous(folder).is_dir() and not folder.exists():
-        os.rename(_previous(folder), folder)
+    """Undo or finish a save that was killed between its two renames, unless a program is still at it."""
+    if (_previous(folder) / MANIFEST).exists() and not holder(folder):
+        # Where nothing may be written, the run is read as it is.
+        with contextlib.suppress(OSError, StoreError), alone(folder, patience=0):
+            _settle(folder)
 
 
-def _retire(previous: Path, folder: Path) -> None:
-    """Move the user's own files of an earlier run into the new one, then remove the earlier run."""
-    if not previous.is_dir():
+def _settle(folder: Path) -> None:
+    """After a save, also a killed one: the run has its name and the user's files, no other is left."""
+    previous = _previous(folder)
+    if not (previous / MANIFEST).exists():
         return
-    for entry in previous.iterdir():
-        if entry.name not in (*RUN_FILES, MANIFEST, REPORT, QUESTIONS) and not (folder / entry.name).exists():
+    if not folder.exists():
+        os.rename(previous, folder)
+        return
+    ours = (*RUN_FILES, REPORT, QUESTIONS, MANIFEST)
+    for entry in list(previous.iterdir()):
+        if entry.name not in ours and not (folder / entry.name).exists():
             os.rename(entry, folder / entry.name)
-    shutil.rmtree(previous)
-
-
-def _refuse_foreign(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise StoreError(f"'{folder}' is a file: choose another name for the run folder")
-    if folder.is_dir() and not (folder / MANIFEST).exists():
-        others = sorted(entry.name for entry in folder.iterdir())
-        if others:
-            raise StoreError(
-                f"'{folder}' holds other files ('{others[0]}'): choose a new or empty folder for the run"
-            )
+    # The manifest last: it says that the folder is one of ours.
+    for name in ours:
+        (previous / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        previous.rmdir()
 
 
 def _damaged(folder: Path, name: str, why: str) -> StoreError:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.engine import Engine, map_as_done
 from proxycal.errors import SettingsError, StoreError
-from proxycal.files import explained, write_text
+from proxycal.files import explained, first_line, write_text
 from proxycal.result import plain
 
 if TYPE_CHECKING:
@@ -111,23 +111,28 @@ def _attempt(work: Work, cell: Cell) -> str:
         rows = work(cell.settings)
     except Exception as error:  # whatever it is, the other cells must not suffer from it
         failure = f"{type(error).__name__}: {error}"
-    facts = {
+    facts: dict[str, Any] = {
         "key": cell.key,
         "settings": dict(cell.settings),
         "rows": plain(rows, infinity=None),
         "error": failure,
     }
-    seconds = round(time.perf_counter() - start, 3)
-    return json.dumps({**facts, "seconds": seconds}, indent=1, allow_nan=False) + "\n"
+    facts["seconds"] = round(time.perf_counter() - start, 3)
+    # As JSON has it: a tuple is a list there, and the digest is taken of what is read back.
+    facts = json.loads(json.dumps(facts, allow_nan=False))
+    return json.dumps({**facts, "digest": digest(facts)}, indent=1) + "\n"
 
 
 def _read(path: Path, cell: Cell) -> Done:
     with explained(path, "read"):
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     try:
-        facts = json.loads(text)
+        facts = json.loads(content)
+        # Cells of earlier versions have none.
+        if facts.pop("digest", None) not in (None, digest(facts)):
+            raise ValueError("it is not what was written")
         read = Done(facts["key"], facts["settings"], facts["rows"], facts["error"], float(facts["seconds"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"'{path}' is damaged ({error}): delete it and pass --resume to run that cell again"
         ) from error
@@ -140,10 +145,10 @@ def _claim(folder: Path, config: Settings, resume: bool) -> None:
     """Make the folder the home of this config, or refuse."""
     path = folder / "sweep.json"
     if path.exists():
-        earlier = json.loads(path.read_text(encoding="utf-8"))
-        if earlier["hash"] != digest(config):
+        there = _config_of(path)
+        if digest(there) != digest(config):
             raise StoreError(
-                f"'{folder}' holds a run with other settings ({_difference(earlier['config'], config)}): "
+                f"'{folder}' holds a run with other settings ({_difference(there, config)}): "
                 "choose another folder, or delete this one to start over"
             )
         if not resume:
@@ -156,6 +161,22 @@ def _claim(folder: Path, config: Settings, resume: bool) -> None:
     with explained(folder, "written"):
         (folder / "cells").mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps({"hash": digest(config), "config": config}, indent=1) + "\n")
+
+
+def _config_of(path: Path) -> Settings:
+    """The config of a folder, which must be the one whose hash stands beside it."""
+    with explained(path, "read"):
+        content = path.read_bytes()
+    try:
+        values = json.loads(content)
+        config = dict(values["config"])
+        if digest(config) != values["hash"]:
+            raise ValueError("config and hash differ")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(
+            f"'{path}' is damaged ({first_line(error)}): delete the folder '{path.parent}' to start over"
+        ) from error
+    return config
 
 
 def _difference(earlier: Settings, config: Settings) -> str:

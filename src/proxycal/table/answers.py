@@ -13,6 +13,7 @@ from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
 from proxycal.table.frames import answer, to_pandas
 from proxycal.table.training import keep
+from proxycal.table.trusted import trust
 from proxycal.table.wording import counted, rows_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.result import Effects, Estimate, Finding
+    from proxycal.result import BiasShape, Effects, Estimate, Finding
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
@@ -74,7 +75,7 @@ def describe(
         shown=shown,
         training=keep(arrays, seed),
         environment=_environment(table.iloc[kept[shown]], encoder.roles),
-        findings=tuple(_findings(table, encoder, settings, allowed)),
+        findings=(*_findings(table, encoder, settings, allowed), *trust(arrays, encoder.roles)),
     )
 
 
@@ -150,6 +151,19 @@ def estimates_frame(estimates: Sequence[Estimate], sign: float | None = None) ->
         table = table.assign(ratio=ratios[0], ratio_low=ratios[1], ratio_high=ratios[2])
         table = table[[*(name for name in table.columns if name != "note"), "note"]]
     return table
+
+
+def shapes_frame(shapes: Sequence[BiasShape], encoder: Encoder) -> pd.DataFrame:
+    """A row per level, or per place along a number: column, at, bias, low, high, relative_to."""
+    parts = []
+    for shape in shapes:
+        at: Any = encoder.environment_values(shape.column, shape.at)
+        if shape.levels is not None:
+            at = list(shape.levels)
+        values = {"bias": shape.bias, "low": shape.low, "high": shape.high}
+        part = pd.DataFrame({"column": shape.column, "at": pd.Series(at, dtype=object), **values})
+        parts.append(part.assign(relative_to=shape.relative_to))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _environment(table: pd.DataFrame, roles: Roles) -> tuple[EnvironmentColumn, ...]:

@@ -15,6 +15,7 @@ from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.outcome_question import outcome
+from proxycal.table.trusted import trusted
 from proxycal.table.truths import truth
 from proxycal.table.wording import counted
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from proxycal.table.roles import Roles
 
 _SHOWN_COLUMNS = 10
+# Questions about roles that a table need not have.
+_OPTIONAL = ("weights", "counts", "cluster", "truth", "trusted", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,12 @@ _QUESTIONS = (
         "Validated rows are enough to learn from, in the units of the outcome.",
         truth,
     ),
+    _Question(
+        "trusted",
+        "Are the trusted rows usable?",
+        "Enough rows are marked as trusted, and not all of them.",
+        trusted,
+    ),
     _Question("id", "Does the id identify each row?", "Every row has an id of its own.", questions.id),
     _Question(
         "scale",
@@ -152,11 +161,7 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
 
     """
     table = _read(frame, roles, settings)
-    asked = [
-        q
-        for q in _QUESTIONS
-        if q.topic not in ("weights", "counts", "cluster", "truth", "id") or getattr(roles, q.topic)
-    ]
+    asked = [q for q in _QUESTIONS if q.topic not in _OPTIONAL or getattr(roles, q.topic)]
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]
@@ -167,7 +172,9 @@ def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
     data = to_pandas(frame, roles.columns)
     table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
     if settings is not None:
-        table = replace(table, scale=settings.scale, log_proxies=settings.log_proxies)
+        table = replace(
+            table, scale=settings.scale, log_proxies=settings.log_proxies, missing=settings.missing
+        )
     for role, name in roles:
         try:
             if role in ("cluster", "id"):

@@ -21,7 +21,7 @@ class AuditTable:
     """The table as far as it can be read.
 
     `keys` holds the codes of id and cluster (-1 where missing), `unread` what was wrong with columns that
-    are neither there nor in `columns`. scale, log_proxies : what a fit was, or will be, asked.
+    are neither there nor in `columns`. scale, log_proxies, missing : what a fit was, or will be, asked.
     """
 
     index: pd.Index
@@ -31,6 +31,7 @@ class AuditTable:
     unread: dict[str, str]
     scale: str = "linear"
     log_proxies: tuple[str, ...] = ()
+    missing: str = "raise"
 
     @property
     def n(self) -> int:

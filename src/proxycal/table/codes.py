@@ -87,6 +87,10 @@ class NumberCode:
             parts.append(gone.astype(np.float64))
         return np.column_stack(parts) if parts else np.empty((int(kept.sum()), 0))
 
+    def decoded(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Encoded values (m,) in the units of the column."""
+        return np.ldexp(self.centre + self.spread * z, self.exponent)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["number", "boolean", "text", "category"]
 
+# Digits with a leading zero are a code: 01003 is no number.
+_CODE = re.compile(r"0\d+")
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
 _DATE_DTYPES = (
     types.is_datetime64_any_dtype,
@@ -239,6 +242,8 @@ def _refuse_same_text(written: Sequence[str], values: Sequence[Any], name: str) 
 
 
 def _reads_as_number(text: str) -> bool:
+    if _CODE.fullmatch(text.strip()):
+        return False
     bare = text.strip().strip("$€£%").replace(",", "").replace(" ", "").replace("'", "")
     try:
         float(bare)

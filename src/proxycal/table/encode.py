@@ -10,7 +10,7 @@ import numpy as np
 
 from proxycal.errors import StoreError
 from proxycal.result import Finding
-from proxycal.table.codes import CategoryCode, Code, code_from_dict, fit_code
+from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_code
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
@@ -28,6 +28,7 @@ from proxycal.table.require import (
     weights_of,
 )
 from proxycal.table.roles import Roles
+from proxycal.table.trusted import trusted_of
 from proxycal.table.wording import columns_named, counted, shown
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Arrays:
     inclusion    (n,) probability with which a validated row was chosen, NaN elsewhere; None without such a
     column
     counts       (n,) how many equal rows each stands for; None without such a column
+    trusted      (n,) True where the report is known to be free of the bias; None without such a column
     """
 
     y: NDArray[np.float64] | None
@@ -74,6 +76,7 @@ class Arrays:
     proxy_categorical: tuple[bool, ...]
     inclusion: NDArray[np.float64] | None = None
     counts: NDArray[np.float64] | None = None
+    trusted: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -102,6 +105,7 @@ class Arrays:
             truth=None if self.truth is None else self.truth[rows],
             inclusion=None if self.inclusion is None else self.inclusion[rows],
             counts=None if self.counts is None else self.counts[rows],
+            trusted=None if self.trusted is None else self.trusted[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -192,8 +196,9 @@ class Encoder:
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
         """Translate rows, new or old, with what was learned at `fit`.
 
-        `outcome=False` does without the outcome column. Truth and its inclusion probability are read where
-        the table has them; weights, counts and cluster too, but not with `design=False`; the id never.
+        `outcome=False` does without the outcome column. Truth, its inclusion probability and trust are
+        read where the table has them; weights, counts and cluster too, but not with `design=False`; the id
+        never.
         """
         table = self._read(frame, outcome, design)
         kept = rows_kept(table, self.roles, self.missing, outcome)
@@ -201,7 +206,7 @@ class Encoder:
             refuse_negative(table, self.roles)
         y = outcome_of(table, self.roles)[kept] if outcome else None
         truth = truth_of(table, self.roles)
-        inclusion = inclusion_of(table, self.roles)
+        inclusion, trusted = inclusion_of(table, self.roles), trusted_of(table, self.roles)
         counts = counts_of(table, self.roles)[kept]
         names = self._encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
@@ -223,6 +228,7 @@ class Encoder:
             proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
             inclusion=None if inclusion is None else inclusion[kept],
             counts=counts if self.roles.counts in table.columns else None,
+            trusted=None if trusted is None else trusted[kept],
         )
 
     @property
@@ -246,6 +252,11 @@ class Encoder:
         elif self.gaps:
             made.append(self._imputed())
         return tuple(made)
+
+    def environment_values(self, name: str, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Encoded values (m,) of a numeric environment column in the units of the table."""
+        codes = {code.name: code for code in self.environment if isinstance(code, NumberCode)}
+        return codes[name].decoded(z) if name in codes else z
 
     def to_dict(self) -> dict[str, Any]:
         """The encoder as plain JSON values; `from_dict` gives back the same encoder to the bit."""
@@ -293,7 +304,12 @@ class Encoder:
         if outcome:
             wanted.insert(0, self.roles.outcome)
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
-        optional: list[str | None] = [*self.dropped, self.roles.truth, self.roles.inclusion]
+        optional: list[str | None] = [
+            *self.dropped,
+            self.roles.truth,
+            self.roles.inclusion,
+            self.roles.trusted,
+        ]
         if design:
             optional += [self.roles.weights, self.roles.counts, self.roles.cluster]
         wanted += [name for name in optional if name is not None and name in have]

@@ -30,6 +30,11 @@ def to_pandas(frame: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
                 "the table's column names have several levels: flatten them, for instance with "
                 "df.columns = ['_'.join(map(str, name)) for name in df.columns]"
             )
+        labels = [name for name in frame.index.names if name in (columns or ()) and name not in frame.columns]
+        if labels:
+            raise TableError(
+                f"{shown(labels[0])} is the index of the table and no column: call .reset_index() on it first"
+            )
         _check_names(list(frame.columns), columns)
         _check_rows(len(frame))
         return pd.DataFrame(frame if columns is None else frame.loc[:, list(columns)])

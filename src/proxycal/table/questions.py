@@ -17,6 +17,8 @@ from proxycal.table.require import (
     MIN_ROWS,
     ROWS_PER_COLUMN,
     encoded_width,
+    number_text,
+    two_readings,
 )
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
@@ -30,15 +32,20 @@ if TYPE_CHECKING:
 REPORTED_SPIKE = 0.05
 RARE_ROWS = 5
 FEW_CLUSTERS = 30
+# Gaps in this share of the rows hardly change a population, whatever they are related to.
+FEW_GAPS = 0.05
 # Interquartile ranges from the median: no heavy tail reaches there, a code for missing or a slip does.
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
+# Roles whose columns are blank in rows of which nothing is known, or whose gaps have a question of their own.
+_MAY_BE_BLANK = ("truth", "inclusion", "trusted", "weights", "counts")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
     """Rows against encoded columns."""
     everywhere = np.ones(table.n, dtype=bool)
-    width = sum(encoded_width(column, everywhere) for column in table.covariates)
+    # Numbers that were read as text are a finding of their own, not a thousand categories.
+    width = sum(encoded_width(column, everywhere) for column in table.covariates if not number_text(column))
     need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
     if table.n >= need:
         return []
@@ -58,7 +65,7 @@ def missing(table: AuditTable) -> list[Trouble]:
     holed = {name: column.missing for name, column in table.columns.items() if column.missing.any()}
     roles = {name: table.role(name) for name in holed}
     design = [name for name in holed if roles[name] in ("weights", "counts")]
-    measured = [name for name in holed if roles[name] not in ("truth", "inclusion", "weights", "counts")]
+    measured = [name for name in holed if roles[name] not in _MAY_BE_BLANK]
     troubles = [
         Trouble(
             f"column {shown(name)}: {int(holed[name].sum())} of {table.n} missing, {table.rows(holed[name])}",
@@ -80,14 +87,16 @@ def missing(table: AuditTable) -> list[Trouble]:
         more = f" and {len(worst) - 5} more columns" if len(worst) > 5 else ""
         where = f"{int(rows.sum())} of {counted(table.n, 'row')}: {each}{more}; {table.rows(rows)}"
     outcome = next((name for name in measured if roles[name] == "outcome"), None)
-    gone = Trouble(
-        where,
-        f"{int(rows.sum())} of {counted(table.n, 'row')} have a gap in {columns_named(measured)}. If "
-        "missingness is related to the bias, dropping rows changes the population.",
-        _fill_or_drop("outcome" if outcome is not None else "proxies"),
-        float(rows.sum()),
-    )
-    return [gone, *troubles]
+    reading = f"{int(rows.sum())} of {counted(table.n, 'row')} have a gap in {columns_named(measured)}"
+    related = "If missingness is related to the bias, dropping rows changes the population."
+    remedy = _fill_or_drop("outcome" if outcome is not None else "proxies")
+    settled = table.missing == "drop" or (table.missing == "impute" and outcome is None)
+    if table.missing == "drop":
+        reading, remedy = f"{reading} and are left out", "Compare with missing='impute'."
+    elif settled:
+        reading, remedy = f"{reading}, which is filled in and marked", "Compare with missing='drop'."
+    few = settled and rows.mean() <= FEW_GAPS
+    return [Trouble(where, f"{reading}. {related}", remedy, float(rows.sum()), ok=few), *troubles]
 
 
 def _fill_or_drop(role: str) -> str:
@@ -131,13 +140,12 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     ]
     for name, column in table.columns.items():
         role = table.role(name)
-        alike = column.looks_numeric()
-        if role in ("outcome", "weights", "counts", "truth", "inclusion") and column.numbers is None:
+        if number_text(column):
+            reading = f"Column {shown(name)} holds numbers written as text; each would become a category."
+            remedy = _sentence(two_readings(column) or convert())
+        elif role in ("outcome", "weights", "counts", "truth", "inclusion") and column.numbers is None:
             reading = f"The {role} must be numeric, and {shown(name)} is not."
             remedy = "Choose a numeric column, or convert this one."
-        elif len(alike) > 0 and len(alike) >= len(column.levels) / 2:
-            reading = f"Column {shown(name)} holds numbers written as text; each would become a category."
-            remedy = _sentence(convert())
         else:
             continue
         troubles.append(
@@ -147,7 +155,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
                 reading,
                 remedy,
                 float(len(column.levels)),
-                must_fix=role != "environment",
+                must_fix=role != "environment" or len(column.levels) > MAX_LEVELS,
             )
         )
     return troubles
@@ -157,7 +165,7 @@ def levels(table: AuditTable) -> list[Trouble]:
     """Categories with too many levels, or with levels that hardly occur."""
     troubles = []
     for column in table.covariates:
-        if column.codes is None:
+        if column.codes is None or number_text(column):
             continue
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
         rare = np.flatnonzero(counts < RARE_ROWS)
@@ -173,9 +181,9 @@ def levels(table: AuditTable) -> list[Trouble]:
             remedy = "Group them with others."
         else:
             continue
-        troubles.append(
-            Trouble(f"column {shown(column.name)}: {statistic}", reading, remedy, float(len(rare)))
-        )
+        refused = len(column.levels) > MAX_LEVELS
+        where = f"column {shown(column.name)}: {statistic}"
+        troubles.append(Trouble(where, reading, remedy, float(len(rare)), must_fix=refused))
     return troubles
 
 
@@ -185,7 +193,7 @@ def constant(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role = table.role(name)
         if (
-            role in ("truth", "inclusion")
+            role in ("truth", "inclusion", "trusted")
             or (role in ("weights", "counts") and column.numbers is not None)
             or column.missing.all()
         ):

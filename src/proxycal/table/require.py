@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,7 +12,8 @@ from proxycal.errors import SettingsError, TableError
 from proxycal.table.columns import Column, code_hashables, read_column
 from proxycal.table.frames import to_pandas
 from proxycal.table.scale import varies
-from proxycal.table.surface import choose, convert
+from proxycal.table.surface import choose, convert, in_file
+from proxycal.table.trusted import trusted_of
 from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ ROWS_PER_COLUMN = 2
 LARGEST = 1e50
 # A truth that differs from the report by more than this factor in nine rows of ten is in other units.
 UNITS_FACTOR, UNITS_ROWS = 50.0, 5
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     counts_of(table, roles)
     refuse_other_units(table, roles)
     inclusion_of(table, roles)
+    trusted_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
     width = 0
@@ -331,16 +335,42 @@ def _numeric(column: Column, role: str) -> NDArray[np.float64]:
     return column.numbers
 
 
+def number_text(column: Column) -> bool:
+    """Whether text was meant as numbers, as most of it reads like numbers."""
+    alike = column.looks_numeric()
+    return len(alike) > 0 and len(alike) >= len(column.levels) / 2
+
+
+def two_readings(column: Column) -> str:
+    """What to do about "50,015" in a file, a whole number or one with decimals; "" for other text.
+
+    >>> from proxycal.table.surface import speaking
+    >>> column = Column("x", "text", np.zeros(1, bool), codes=np.zeros(1, int), levels=("50,015",))
+    >>> with speaking("shell"):
+    ...     two_readings(column)
+    "'50,015' may be 50015 or 50.015: write it one of these ways in the file"
+    """
+    if not in_file():
+        return ""
+    value = next((level.strip() for level in column.levels if _EITHER.fullmatch(level.strip())), "")
+    if not value or any("," in level and not _EITHER.fullmatch(level.strip()) for level in column.levels):
+        return ""
+    whole, decimals = value.replace(",", ""), value.replace(",", ".")
+    return f"{shown(value)} may be {whole} or {decimals}: write it one of these ways in the file"
+
+
 def _refuse_number_text(column: Column, role: str) -> None:
     """Text most of which reads like numbers was meant as numbers: never make categories of it."""
-    alike = column.looks_numeric()
-    if alike and len(alike) >= len(column.levels) / 2:
+    if number_text(column):
+        alike = column.looks_numeric()
         others = [level for level in column.levels if level not in set(alike)]
         beside = f" beside {listed(others)}" if others else ""
+        remedy = two_readings(column) or (
+            f"{convert()}, after removing thousands separators, currency signs and codes for missing values"
+        )
         raise TableError(
             f"column {shown(column.name)} ({role}) holds numbers written as text "
-            f"({listed(alike)}{beside}): {convert()}, after "
-            "removing thousands separators, currency signs and codes for missing values"
+            f"({listed(alike)}{beside}): {remedy}"
         )
 
 

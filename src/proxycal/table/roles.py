@@ -30,6 +30,8 @@ class Roles:
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
     truth        optional: the true value where it was validated, missing elsewhere
+    trusted      optional: True (or 1) where the report is known to be free of the bias, False, 0 or blank
+    elsewhere
     inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit`
     gives it
 
@@ -78,6 +80,11 @@ class Roles:
     truth: str | None = _role(
         "Column of true values, filled in where a row was validated.",
         "the true value, in the rows where it is known",
+        default=None,
+    )
+    trusted: str | None = _role(
+        "Column that is true where a report is known to be free of the bias, false or blank elsewhere.",
+        "says which reports are known to be free of the bias: true or 1 there, blank elsewhere",
         default=None,
     )
     inclusion: str | None = _role(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
@@ -51,6 +52,36 @@ def in_shell() -> bool:
     return _surface.get() == "shell"
 
 
+_SETTING = re.compile(
+    r"\b(method|missing|scale|effect|interval|direction|log_proxies)=(?:'([^']*)'|\"([^\"]*)\")"
+)
+
+
+def in_dialect(text: str) -> str:
+    """A sentence that names settings as in Python, in the words of this surface.
+
+    >>> in_dialect("fit with missing='impute'")
+    "fit with missing='impute'"
+    >>> with speaking("shell"):
+    ...     in_dialect("Compare with method='exact'.")
+    'Compare with --method exact.'
+    >>> with speaking("app"):
+    ...     in_dialect("fit with missing='impute'")
+    'fit with “fill in missing values”'
+    """
+    surface = _surface.get()
+    if surface == "python":
+        return text
+
+    def said(found: re.Match[str]) -> str:
+        name, value = found[1], found[2] or found[3]
+        if surface == "shell":
+            return f"--{name.replace('_', '-')} {value}"
+        return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
+
+    return _SETTING.sub(said, text)
+
+
 def choose(setting: str, *values: str) -> str:
     """The advice to use one of these values of a setting.
 
@@ -63,7 +94,8 @@ def choose(setting: str, *values: str) -> str:
     if surface == "shell":
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
-    return f"choose {labels} {'in step 2' if setting in ('direction', 'scale') else 'under More settings'}"
+    in_view = setting in ("direction", "scale", "missing")
+    return f"choose {labels} {'in step 2' if in_view else 'under More settings'}"
 
 
 def choose_columns(setting: str, names: Sequence[str]) -> str:

@@ -131,7 +131,7 @@ def test_two_humps_that_nobody_drives_are_not_claimed(two_humps):
 
 def test_two_humps_that_nobody_drives_are_not_identified(two_humps):
     assert two_humps.verdict_ == "not identified"
-    assert any("two humps" in one.reading for one in two_humps.findings_)
+    assert any("two modes" in one.reading for one in two_humps.findings_)
 
 
 # --- a size that varies -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import pytest
 
 from proxycal.errors import TableError
 from proxycal.methods.gradual.answer import answer_gradual
+from proxycal.methods.gradual.basis import TRUSTED
 
 KINDS = {"e": "spline", "f": "linear", "g": "category"}
 
@@ -64,17 +65,38 @@ def test_a_graded_bias_is_found_and_removed_with_validated_rows(rows):
 def test_trusted_rows_are_where_the_bias_is_zero(rows):
     trusted = (rows["columns"]["e"] < 0) & (rows["columns"]["g"] != 2)
     answer = answered(rows, trusted=trusted)
-    own = answer.bias_of(rows["columns"])
+    own = answer.bias_of({**rows["columns"], TRUSTED: trusted.astype(float)})
     assert answer.anchor.kind == "trusted rows"
-    assert own.bias[trusted].mean() == pytest.approx(0.0, abs=1e-9)
+    assert answer.anchor.count == trusted.sum()
+    np.testing.assert_array_equal(own.bias[trusted], 0.0)
     assert np.abs((own.bias - rows["bias"]).mean()) < 0.1
     assert answer.alpha == pytest.approx(np.abs(own.bias[~trusted]).mean())
+
+
+def test_trusted_rows_among_the_others_give_the_level_of_a_bias_that_all_others_share(rows):
+    """The trusted have the same environment, so that nothing but their level tells the constant of 2."""
+    trusted = np.random.default_rng(5).random(len(rows["outcome"])) < 0.2
+    bias = np.where(trusted, 0.0, rows["bias"] + 2.0)
+    answer = answered(rows | {"outcome": rows["truth"] + bias}, trusted=trusted)
+    own = answer.bias_of({**rows["columns"], TRUSTED: trusted.astype(float)})
+    assert answer.verdict == "bias found"
+    assert np.sqrt(np.mean((own.bias - bias) ** 2)) < 0.2
+    assert np.mean((own.low <= bias) & (bias <= own.high)) > 0.85
+    assert answer.alpha_interval[0] < bias[~trusted].mean() < answer.alpha_interval[1]
+    assert {shape.relative_to for shape in answer.shapes} == {TRUSTED}
+
+
+def test_few_trusted_rows_set_no_level_and_all_of_them_leave_nothing(rows):
+    few = np.arange(len(rows["outcome"])) < 9
+    assert answered(rows, trusted=few).anchor.kind == "the least biased tenth"
+    with pytest.raises(TableError, match="every row is trusted"):
+        answered(rows, trusted=np.ones(len(few), dtype=bool))
 
 
 def test_without_an_anchor_the_answer_is_relative_to_the_least_biased_tenth(rows, plain):
     own = plain.bias_of(rows["columns"]).bias
     assert plain.anchor.kind == "the least biased tenth"
-    assert plain.anchor.rows.mean() == pytest.approx(0.1, abs=0.01)
+    assert plain.anchor.count == pytest.approx(0.1 * len(own), abs=0.01 * len(own))
     assert np.quantile(own, 0.05) > -0.3
 
 

@@ -111,7 +111,7 @@ def test_the_summary_has_a_row_for_each_level(rows, model):
     summary = model.summary()
     first = rows["g"].value_counts().index[0]
     levels = [f"gradual, g={name}" for name in rows["g"].value_counts().index[1:]]
-    assert list(summary.index) == ["gradual", *levels, "moments", "match"]
+    assert list(summary.index) == ["gradual", "gradual, e", "gradual, f", *levels, "moments", "match"]
     assert summary.loc[levels[0], "note"] == f"against g={first}"
     size = {name: 0.75 * (name == "c") for name in "abc"}
     for label in levels:
@@ -119,7 +119,13 @@ def test_the_summary_has_a_row_for_each_level(rows, model):
         assert abs(row["alpha"] - (size[label[-1]] - size[first])) < 3.0 * row["se"]
     many = rows.assign(g=np.arange(len(rows)) % (LISTED_LEVELS + 1))
     many["g"] = many["g"].map(lambda code: f"level {code}")
-    assert list(fitted(many).summary().index) == ["gradual", "moments", "match"]
+    assert list(fitted(many).summary().index) == [
+        "gradual",
+        "gradual, e",
+        "gradual, f",
+        "moments",
+        "match",
+    ]
 
 
 def test_saved_and_loaded_it_says_the_same(rows, model, tmp_path):
@@ -211,3 +217,69 @@ def test_sponsored_polls_lean_by_as_much_as_the_results_say():
         row = model.summary().loc[f"gradual, sponsor={party}"]
         assert row["note"] == "against sponsor=none"
         assert abs(row["alpha"] - truth) <= 2.0 * np.hypot(row["se"], se)
+
+
+def test_the_table_and_the_picture_of_the_bias_are_in_the_units_of_the_table(rows, model, tmp_path):
+    table = model.bias_by_environment()
+    along = table[table["column"] == "e"]
+    at = along["at"].astype(float)
+    # The bias rises by 1.5 for each 3 units of e above 40, from the median on.
+    expected = 0.5 * np.maximum(at - 40.0, 0.0) - 0.5 * max(rows["e"].median() - 40.0, 0.0)
+    assert ((along["low"] - 0.1 <= expected) & (expected <= along["high"] + 0.1)).mean() > 0.85
+    assert set(table.loc[table["column"] == "g", "at"]) == set("abc")
+    axes = model.plot("graded")
+    assert len(axes.child_axes) == 3
+    model.report(tmp_path / "page.html")
+    assert "The bias along the environment" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    model.save(tmp_path / "run")
+    pd.testing.assert_frame_equal(pc.load(tmp_path / "run").bias_by_environment(), table)
+
+
+def test_other_methods_have_no_such_table(rows):
+    other = fitted(rows, method="moments")
+    with pytest.raises(SettingsError, match="fit with method='gradual'"):
+        other.bias_by_environment()
+    with pytest.raises(SettingsError, match="no bias that grades"):
+        other.plot("graded")
+
+
+def test_trusted_rows_anchor_the_size_and_keep_their_report(rows):
+    marked = rows.assign(ok=(rows["bias"] == 0.0) & (np.arange(len(rows)) % 2 == 0))
+    model = fitted(marked, pc.Roles("y", PROXIES, ["e", "f", "g"], trusted="ok"))
+    answer, ok = model.calibrate(marked), marked["ok"]
+    assert "trusted rows" in topic(model, "anchor").statistic
+    assert (answer.loc[ok, "y_cal"] == marked.loc[ok, "y"]).all()
+    assert rmse(answer["y_cal"] - rows["true"]) < 0.3 * rmse(rows["bias"])
+    assert model.alpha_ == pytest.approx(rows["bias"][~ok].mean(), abs=3.0 * model.alpha_se_)
+    totals = model.totals(marked)
+    assert totals["low"].iloc[0] < rows["true"].sum() < totals["high"].iloc[0]
+
+
+def test_pieces_of_a_table_give_the_answer_of_the_whole(rows, monkeypatch, tmp_path):
+    from proxycal.scale import fit as large
+
+    marked = rows.assign(ok=rows["bias"] == 0.0)
+    for part, roles in enumerate((ROLES, pc.Roles("y", PROXIES, ["e", "f", "g"], trusted="ok"))):
+        whole = fitted(marked, roles)
+        names = [tmp_path / f"{part}_{i}.csv" for i in range(3)]
+        for i, name in enumerate(names):
+            marked.iloc[300 * i : 300 * (i + 1)].to_csv(name, index=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(large, "LARGE", 100)
+            pieces = pc.ProxyCalibrator(roles, direction="over", method="gradual").fit_files(names)
+        assert pieces.verdict_ == whole.verdict_
+        assert pieces.alpha_ == pytest.approx(whole.alpha_, abs=1e-3 * whole.alpha_se_)
+        assert pieces.share_biased_ == pytest.approx(whole.share_biased_, abs=1e-6)
+        answers = [model.calibrate(marked)["y_cal"] for model in (pieces, whole)]
+        np.testing.assert_allclose(answers[0], answers[1], atol=1e-5)
+
+
+def test_a_bias_that_rises_in_one_group_only_needs_the_interaction(rows):
+    slope = np.where(rows["g"] == "c", 1.0, 0.0) * (rows["e"] - 40.0)
+    bent = rows.assign(y=rows["true"] + slope)
+    plain, own = fitted(bent), fitted(bent, effect="by:g")
+    left = [rmse(model.calibrate(bent)["shift"] - slope - (model.calibrate(bent)["shift"] - slope).mean())
+            for model in (plain, own)]  # fmt: skip
+    assert left[1] < 0.4 * left[0]
+    with pytest.raises(SettingsError, match="'nowhere' is not an environment column; use one of e, f, g"):
+        fitted(bent, effect="by:nowhere")

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from proxycal.errors import TableError
-from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments, score_sums
+from proxycal.methods.gradual.moments import (
+    cluster_influence,
+    reduce,
+    repeated_columns,
+    row_moments,
+    score_sums,
+)
 
 
 @pytest.fixture
@@ -32,33 +38,48 @@ def test_pieces_are_the_whole(rows):
     assert added.n_kish == pytest.approx(whole.n_kish)
 
 
-@pytest.mark.parametrize("clustered", [True, False])
-def test_scores_add_up_where_clusters_straddle_pieces(rows, clustered):
+def test_scores_of_pieces_add_up(rows):
     basis, proxies, outcome, weights, _ = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
 
     def scores(part):
-        b, p, y, w, c = take(rows, part)
-        return score_sums(reduced, b, p, y, w, c if clustered else None)
+        b, p, y, w, _ = take(rows, part)
+        return score_sums(reduced, b, p, y, w)
 
     whole, added = (
         scores(slice(None)),
         scores(slice(0, 130)) + scores(slice(130, 300)) + scores(slice(300, 400)),
     )
-    assert added.count == whole.count == (25 if clustered else 400)
+    assert added.count == whole.count == 400
     np.testing.assert_allclose(
         added.covariance(reduced.weight, 5), whole.covariance(reduced.weight, 5), atol=1e-14
     )
 
 
-def test_clusters_of_one_row_are_rows(rows):
-    basis, proxies, outcome, weights, _ = rows
+def test_the_influence_of_a_cluster_is_that_of_leaving_it_out(rows):
+    basis, proxies, outcome, weights, cluster = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
-    single = score_sums(reduced, basis, proxies, outcome, weights, np.arange(400))
-    plain = score_sums(reduced, basis, proxies, outcome, weights)
-    np.testing.assert_allclose(
-        single.covariance(reduced.weight, 1), plain.covariance(reduced.weight, 1), rtol=1e-9
-    )
+    values = np.column_stack([proxies, outcome])
+    influence = cluster_influence(reduced, basis, values, weights, cluster)
+    x = np.column_stack([np.ones(len(outcome)), reduced.regressors(basis)])
+    units = (values - reduced.mean) / reduced.scale
+    lower = np.tril_indices(len(reduced.scale))
+    for code in (0, 7, 24):
+        other = cluster != code
+        root = np.sqrt(weights[other])[:, None]
+        slopes = np.linalg.lstsq(x[other] * root, units[other] * root, rcond=None)[0]
+        left = (units[other] - x[other] @ slopes) * root
+        moved = reduced.weight * (reduced.slopes - slopes[1:].T)
+        gone = reduced.weight * reduced.resid - left.T @ left - weights[~other].sum() * reduced.resid
+        np.testing.assert_allclose(influence[code], np.append(moved.ravel(), gone[lower]), atol=1e-6)
+
+
+def test_clusters_need_the_whole_table(rows):
+    basis, proxies, outcome, weights, cluster = rows
+    reduced = reduce(row_moments(basis, proxies, outcome, weights))
+    sums = score_sums(reduced, basis, proxies, outcome, weights, cluster)
+    with pytest.raises(TableError, match="whole table in memory"):
+        sums + sums
 
 
 def test_a_mean_far_from_zero_costs_no_digits(rows):

@@ -139,3 +139,19 @@ def test_some_rows_are_those_rows(draw_problem, draw_theta):
     theta = draw_theta(Law(), problem)
     whole = Likelihood(problem, Law()).seen(theta).loglik
     np.testing.assert_allclose(Likelihood(problem.take(some), Law()).seen(theta).loglik, whole[some])
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.states], ids=lambda law: law.label)
+def test_trusted_rows_have_the_density_of_the_unbiased(law, draw_problem, draw_theta):
+    problem = draw_problem(weights=True)
+    trusted = np.arange(len(problem.y)) % 3 == 0
+    known, theta = Likelihood(replace(problem, trusted=trusted), law), draw_theta(law, problem)
+    seen, blind = known.seen(theta), Likelihood(problem, law).seen(theta)
+    assert seen.r[1:, :, trusted].max() < 1e-100
+    np.testing.assert_allclose(seen.loglik[~trusted], blind.loglik[~trusted], rtol=1e-12)
+    cells = seen.cells
+    sd = np.sqrt(cells.variance[0])
+    content = norm.pdf(problem.y, cells.mean[0], sd) * np.exp(cells.log_weight)
+    np.testing.assert_allclose(seen.loglik[trusted], np.log(content.sum(axis=0))[trusted], rtol=1e-9)
+    numeric = approx_fprime(theta, lambda at: known(at)[0], 1e-6)
+    np.testing.assert_allclose(known(theta)[1], numeric, rtol=1e-3, atol=2e-3)

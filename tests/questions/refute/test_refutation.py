@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from proxycal import PaperSettings, load
 from proxycal.errors import SettingsError, TableError
 from proxycal.found import NotFittedError
 from proxycal.model import ProxyCalibrator
+from proxycal.questions.refits import Refit
 from proxycal.questions.refute import REFUTERS, leak
 from proxycal.questions.refute.refutation import Refutation
 
@@ -154,3 +156,16 @@ def test_a_part_of_the_rows_is_said_to_be_one(moments):
     model = ProxyCalibrator(moments.roles, direction="over", method="moments")
     model.result_ = replace(moments.result_, n=5_000)
     assert model.refute("seed", repetitions=2).statistic.endswith(" (on 300 of 5,000 rows)")
+
+
+def test_few_tables_do_not_make_a_survivor():
+    refit = Refit("as fitted", math.nan, 1.0, 0.1, 0.8, 1.2, math.nan, 0.5, "bias found")
+
+    def state(kind: str, n: int, ok: bool = True) -> str:
+        return Refutation(kind, (refit,) * (n + 1), "", math.nan, "", ok).state
+
+    assert state("null", 3) == "3 tables: too few to tell"
+    assert state("null", 20) == "survived"
+    assert state("null", 3, ok=False) == "REFUTED"
+    # Two proxies are all there are.
+    assert state("drop-proxy", 2) == "survived"

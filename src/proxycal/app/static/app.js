@@ -49,11 +49,11 @@ const messages = {
     const began = by("running").hidden && active;
     const focused = document.activeElement;
     by("running").hidden = !active;
-    by("run").disabled = by("power").disabled = active;
+    for (const id of ["run", "power", "refute"]) by(id).disabled = active;
     by("bar").value = share;
     by("words").textContent = words;
     // A disabled button loses the keyboard: hand it on, and back.
-    if (began && (focused === by("run") || focused === by("power"))) by("cancel").focus();
+    if (began && ["run", "power", "refute"].includes(focused?.id)) by("cancel").focus();
     if (!active && focused === by("cancel")) by("run").focus();
   },
   focus: (id) => {
@@ -74,7 +74,10 @@ for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop
 drop.addEventListener("drop", (event) => { event.preventDefault(); send(event.dataTransfer.files[0]); });
 
 document.addEventListener("change", (event) => {
-  if (event.target.matches("select.role")) event.target.closest("li").dataset.role = event.target.value;
+  if (!event.target.matches("select.role")) return;
+  const row = event.target.closest("li");
+  row.dataset.role = event.target.value;
+  row.querySelector(".why").textContent = event.target.selectedOptions[0].dataset.why;
 });
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -85,4 +88,5 @@ document.addEventListener("click", async (event) => {
 
 // The report is as long as it is, on whatever screen: no second scroll bar inside the first.
 document.addEventListener("load", (event) => { if (event.target.id === "report") fitReport(event.target); }, true);
+document.addEventListener("toggle", () => { if (by("report")) fitReport(by("report")); }, true);
 addEventListener("resize", () => { if (by("report")) fitReport(by("report")); });

@@ -49,6 +49,8 @@ def cluster_means(arrays: Arrays) -> tuple[Arrays, np.ndarray]:
         weights=np.ones(count),
         cluster=None,
         truth=None,
+        # A cluster is trusted where all of its rows are.
+        trusted=None if arrays.trusted is None else mean(arrays.trusted.astype(float)) == 1.0,
         kept=np.ones(count, dtype=bool),
         levels={},
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
+from proxycal.methods.exact.more_rows import rows_needed
 from proxycal.mixture.answers import residual_shares
 from proxycal.result import Curve, Details, GateTerm
 
@@ -58,7 +59,13 @@ def with_law(details: Details, evidence: Evidence) -> Details:
     law = evidence.law
     if law and evidence.cv > 0.05:
         law = f"{law} (coefficient of variation {evidence.cv:.2f})"
-    return replace(details, law=law, unit="clusters" if evidence.whole_clusters else "rows")
+    return replace(
+        details,
+        law=law,
+        unit="clusters" if evidence.whole_clusters else "rows",
+        detectable=evidence.detectable_size,
+        rows_needed=rows_needed(evidence),
+    )
 
 
 def curve_of(

@@ -84,7 +84,7 @@ def _comparison(e: Evidence) -> Finding:
         remedy = NOTHING
     elif e.humps_apart:
         reading = (
-            "What content leaves of the outcome has two humps, but the environment does not predict which "
+            "What content leaves of the outcome has two modes, but the environment does not predict which "
             f"rows are on which ({gain}): that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
@@ -314,7 +314,7 @@ def _convergence(e: Evidence) -> Finding:
 def _constancy(e: Evidence) -> Finding:
     if e.law:
         statistic = f"coefficient of variation of the sizes: {e.cv:.2f}"
-        reading = f"A wider law won: {e.law} (cv {e.cv:.2f}). The size given is the mean over the biased."
+        reading = f"A wider model fits best: {e.law} (cv {e.cv:.2f}). The size is the mean over biased rows."
     elif e.effect != "constant":
         differs = e.constancy_p < THRESHOLDS.constancy_p
         size = "differs" if differs else "may well be the same for all rows"

@@ -54,6 +54,7 @@ def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) 
     """All rows, or about `most` of them, evenly spaced, as they would be taken from a table in memory."""
     parts = table.add_up(partial(_every, sign, outcome, max(1, table.n // most))).parts
     truths = [part.truth for part in parts if part.truth is not None]
+    trusted = [part.trusted for part in parts if part.trusted is not None]
     names = parts[0].levels or {}
     return replace(
         parts[0],
@@ -63,6 +64,7 @@ def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) 
         weights=np.concatenate([part.weights for part in parts]),
         levels={name: np.concatenate([(part.levels or {})[name] for part in parts]) for name in names},
         truth=np.concatenate(truths) if truths else None,
+        trusted=np.concatenate(trusted) if trusted else None,
     )
 
 

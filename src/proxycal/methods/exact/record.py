@@ -14,7 +14,7 @@ import numpy as np
 
 from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
-from proxycal.effect.totals import RowBias
+from proxycal.effect.row_truth import RowBias
 from proxycal.errors import TableError
 from proxycal.methods.exact.clusters import Means, cluster_means
 from proxycal.methods.exact.details import kept_details, with_law
@@ -280,4 +280,5 @@ def data_of(arrays: Arrays, sign: float) -> Data:
         cluster=arrays.cluster,
         levels=arrays.levels,
         truth=None if arrays.truth is None else sign * arrays.truth,
+        trusted=arrays.trusted,
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from proxycal.errors import TableError
-from proxycal.methods.gradual.anchor import Anchor, choose_anchor
-from proxycal.methods.gradual.basis import fit_basis
+from proxycal.methods.gradual.anchor import Anchor, Validated, choose_anchor, gather_validated
+from proxycal.methods.gradual.basis import TRUSTED, fit_basis
 from proxycal.methods.gradual.estimate import BiasEstimate, estimate_bias
 from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments, score_sums
 from proxycal.methods.gradual.refusals import too_few_proxies
+from proxycal.methods.gradual.rows import OnePiece, Rows
 from proxycal.methods.gradual.shape import Shape, shapes
 from proxycal.methods.gradual.surface import RowBias, Surface, surface_of
 from proxycal.methods.gradual.thresholds import FOUND_P, VALIDATED_P, VALIDATED_ROWS
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Basis, Kind
+    from proxycal.methods.gradual.moments import Moments, Reduced, ScoreSums
+    from proxycal.methods.gradual.rows import Pieces
     from proxycal.result import Verdict
 
     Array = NDArray[np.float64]
@@ -97,20 +101,59 @@ def answer_gradual(
     >>> answer.verdict, answer.estimate.dimension, answer.anchor.kind
     ('bias found', 1, 'the least biased tenth')
     """
-    if proxies.shape[1] < 2:
-        return _refused(too_few_proxies(proxies.shape[1]), level)
-    fitted = fit_basis(columns, kinds, interactions, weights, _count_units(outcome, cluster))
-    basis, rows = _independent(fitted, columns, proxies, outcome, weights)
-    reduced = reduce(row_moments(rows, proxies, outcome, weights))
-    scores = score_sums(reduced, rows, proxies, outcome, weights, cluster)
-    estimate = estimate_bias(basis, reduced, scores, shrunk_columns, proxy_names)
-    anchor = choose_anchor(rows, estimate.coefficients, outcome, weights, cluster, trusted, truth)
+    if trusted is not None:
+        columns = {**columns, TRUSTED: np.asarray(trusted, dtype=float)}
+    rows = Rows(outcome, proxies, columns, weights, cluster, truth)
+    units = len(outcome) if cluster is None else len(np.unique(cluster))
+    return answer_pieces(
+        rows,
+        OnePiece(rows),
+        kinds,
+        units=units,
+        proxy_names=proxy_names,
+        interactions=interactions,
+        shrunk_columns=shrunk_columns,
+        level=level,
+    )
+
+
+def answer_pieces(
+    sample: Rows,
+    pieces: Pieces,
+    kinds: Mapping[str, Kind],
+    *,
+    units: int,
+    proxy_names: Sequence[str] = (),
+    interactions: Sequence[tuple[str, str]] = (),
+    shrunk_columns: Collection[str] | None = None,
+    level: float = 0.95,
+) -> GradualAnswer:
+    """The same of a table in pieces, by sums over all of its rows.
+
+    sample : rows that stand for all, of which knots and levels come; units : independent rows or clusters of
+    the table. kinds, proxy_names, interactions, shrunk_columns, level : as in `answer_gradual`.
+    """
+    if sample.proxies.shape[1] < 2:
+        return _refused(too_few_proxies(sample.proxies.shape[1]), level)
+    raw = fit_basis(sample.columns, kinds, interactions, sample.weights, units)
+    moments = pieces.add_up(partial(_moments, raw))
+    repeated = repeated_columns(moments)
+    basis, reduced = raw.without(repeated), reduce(moments.without(repeated))
+    estimate = estimate_bias(
+        basis, reduced, pieces.add_up(partial(_score_sums, basis, reduced)), shrunk_columns, proxy_names
+    )
+    validated = None if sample.truth is None else gather_validated(pieces, basis)
+    size = basis.transform(sample.columns) @ estimate.coefficients
+    ends = float(size.min()), float(size.max())
+    anchor = choose_anchor(pieces, basis, estimate.coefficients, validated, ends)
     findings = list(estimate.refusals)
-    if truth is not None and anchor.kind == "validated rows":
-        findings += _check_validated(estimate, anchor, rows, outcome - truth, weights)
-    alpha, alpha_se = mean_size(estimate, anchor, rows, weights)
+    if validated is not None:
+        findings += check_validated(estimate, validated)
+    sizes = pieces.add_up(partial(_sizes, basis, estimate.coefficients, anchor))
+    alpha, alpha_se = sizes.mean(estimate, anchor)
     half = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees)) * alpha_se
     verdict = _verdict(estimate, findings)
+    mean = raw.parts_of(moments.mean[: moments.width])
     return GradualAnswer(
         verdict=verdict,
         sentence=verdict_sentence(verdict, estimate, anchor, findings),
@@ -120,74 +163,88 @@ def answer_gradual(
         alpha=alpha,
         alpha_se=alpha_se,
         alpha_interval=(max(alpha - half, 0.0), alpha + half),
-        shapes=shapes(estimate, basis.mean_parts(columns, weights), columns, weights, level),
+        shapes=shapes(estimate, mean, sample.columns, sample.weights, level),
         findings=tuple(findings),
         level=level,
     )
 
 
-def _count_units(outcome: Array, cluster: NDArray[np.int64] | None) -> int:
-    return len(outcome) if cluster is None else len(np.unique(cluster))
+def _moments(basis: Basis, rows: Rows) -> Moments:
+    return row_moments(basis.transform(rows.columns), rows.proxies, rows.outcome, rows.weights)
 
 
-def _independent(
-    basis: Basis, columns: Mapping[str, Array], proxies: Array, outcome: Array, weights: Array | None
-) -> tuple[Basis, Array]:
-    """The basis without columns that repeat others, and its (n, q) values."""
-    rows = basis.transform(columns)
-    repeated = repeated_columns(row_moments(rows, proxies, outcome, weights))
-    return basis.without(repeated), rows[:, ~repeated]
+def _score_sums(basis: Basis, reduced: Reduced, rows: Rows) -> ScoreSums:
+    part = basis.transform(rows.columns)
+    return score_sums(reduced, part, rows.proxies, rows.outcome, rows.weights, rows.cluster)
 
 
-def mean_size(
-    estimate: BiasEstimate, anchor: Anchor, basis: Array, weights: Array | None
-) -> tuple[float, float]:
-    """alpha: mean |bias| over the rows that are not the reference, and its standard error (delta method)."""
-    others = ~anchor.rows
-    if not others.any():
-        return 0.0, 0.0
-    gap = basis[others] - anchor.reference
-    bias = gap @ estimate.coefficients + anchor.offset
-    mass = np.ones(len(bias)) if weights is None else weights[others]
-    sign = np.sign(bias)
-    slope = np.average(sign[:, None] * gap, axis=0, weights=mass)
-    by_offset = float(np.average(sign, weights=mass))
-    variance = slope @ estimate.covariance @ slope + by_offset**2 * anchor.offset_var
-    return float(np.average(np.abs(bias), weights=mass)), float(np.sqrt(variance))
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sums over the rows that are not the reference: of weights, |bias|, its sign, its slope in b (q,)."""
+
+    weight: float
+    size: float
+    sign: float
+    slope: Array
+
+    def __add__(self, other: Sizes) -> Sizes:
+        return Sizes(
+            self.weight + other.weight,
+            self.size + other.size,
+            self.sign + other.sign,
+            self.slope + other.slope,
+        )
+
+    def mean(self, estimate: BiasEstimate, anchor: Anchor) -> tuple[float, float]:
+        """alpha: mean |bias| over those rows, and its standard error (delta method)."""
+        if self.weight == 0.0:
+            return 0.0, 0.0
+        slope = self.slope / self.weight
+        by_offset = self.sign / self.weight
+        variance = slope @ estimate.covariance @ slope + by_offset**2 * anchor.offset_var
+        return self.size / self.weight, float(np.sqrt(variance))
 
 
-def _check_validated(
-    estimate: BiasEstimate, anchor: Anchor, basis: Array, error: Array, weights: Array | None
-) -> list[Finding]:
+def _sizes(basis: Basis, coefficients: Array, anchor: Anchor, rows: Rows) -> Sizes:
+    part = basis.transform(rows.columns)
+    own = part @ coefficients
+    others = ~anchor.holds(rows, own)
+    gap = part[others] - anchor.reference
+    bias = gap @ coefficients + anchor.offset
+    mass = rows.mass[others]
+    signed = mass * np.sign(bias)
+    return Sizes(float(mass.sum()), float(mass @ np.abs(bias)), float(signed.sum()), signed @ gap)
+
+
+def check_validated(estimate: BiasEstimate, validated: Validated) -> list[Finding]:
     """Do the errors seen on validated rows follow b(E)? The one test of exclusion that data allow.
 
     Slope of (error - bias) on bias over the validated rows; its variance has a part from b, which all rows
     share, and a part from the noise of the reports.
     """
-    rows = anchor.rows
+    count = len(validated.error)
     # Where no bias is found there is no direction to compare.
-    if int(rows.sum()) < VALIDATED_ROWS or estimate.p_value >= FOUND_P:
+    if count < VALIDATED_ROWS or estimate.p_value >= FOUND_P:
         return []
-    mass = np.ones(int(rows.sum())) if weights is None else weights[rows]
-    mass = mass / mass.sum()
-    gap = basis[rows] - anchor.reference
+    mass = validated.mass / validated.mass.sum()
+    gap = validated.basis - validated.reference
     bias = gap @ estimate.coefficients
     size = float(mass @ bias**2)
     if size <= 0.0:
         return []
-    left = error[rows] - anchor.offset - bias
+    left = validated.error - float(mass @ validated.error) - bias
     slope = float(mass @ (bias * left)) / size
     toward = (mass * bias) @ gap / size
     noise = float(np.sum((mass * bias * left) ** 2)) / size**2
     t = slope / np.sqrt(toward @ estimate.covariance @ toward + noise)
-    p = float(2.0 * stats.t.sf(abs(t), int(rows.sum()) - 2))
+    p = float(2.0 * stats.t.sf(abs(t), count - 2))
     ok = p >= VALIDATED_P
     agree = "agree with" if ok else "contradict"
     return [
         Finding(
             "Do validated rows follow the estimated bias?",
             f"{1.0 + slope:.2f} per unit, p = {p:.2g}",
-            f"On {int(rows.sum())} validated rows the error of the report rises by {1.0 + slope:.2f} "
+            f"On {count} validated rows the error of the report rises by {1.0 + slope:.2f} "
             f"per unit of the estimated bias (p = {p:.2g}): they {agree} it.",
             "Nothing to do."
             if ok

@@ -26,6 +26,8 @@ LEVEL_ROWS = 10
 KNOTS = ((1500, 12), (200, 8), (0, 5))
 OUTER = 0.002
 OTHER = -1
+# The name under which `columns` says, with 1 and 0, which rows are trusted.
+TRUSTED = "trusted rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,14 @@ class Basis:
     """All columns of B(E), without a constant.
 
     keep : (q0,) mask over the raw columns; False for those that repeat others (see `without`)
+    trusted : whether rows may be trusted. Then all columns are zero in trusted rows, where there is no bias,
+    and the last one is 1 in all others: it holds the level of the bias
     """
 
     terms: tuple[Term, ...]
     interactions: tuple[tuple[str, str], ...]
     keep: NDArray[np.bool_]
+    trusted: bool = False
 
     @property
     def owners(self) -> list[str]:
@@ -82,6 +87,7 @@ class Basis:
         width = {term.name: term.width for term in self.terms}
         raw = [term.name for term in self.terms for _ in range(term.width)]
         raw += [f"{a}:{b}" for a, b in self.interactions for _ in range(width[a] * width[b])]
+        raw += [TRUSTED] * self.trusted
         return [name for name, kept in zip(raw, self.keep, strict=True) if kept]
 
     @property
@@ -94,7 +100,10 @@ class Basis:
 
     def transform(self, columns: Mapping[str, Array]) -> Array:
         """(n, q) basis columns of these rows."""
-        return self._assemble({term.name: term.columns(_column(columns, term.name)) for term in self.terms})
+        made = self._assemble({term.name: term.columns(_column(columns, term.name)) for term in self.terms})
+        if self.trusted and TRUSTED in columns:
+            made[columns[TRUSTED] == 1.0] = 0.0
+        return made
 
     def profile(self, name: str, values: Array, mean: Mapping[str, Array]) -> Array:
         """(m, q) rows with one column at `values` and all others at their mean basis columns."""
@@ -106,17 +115,23 @@ class Basis:
                 parts[term.name] = np.broadcast_to(mean[term.name], (len(values), term.width))
         return self._assemble(parts)
 
-    def mean_parts(self, columns: Mapping[str, Array], weights: Array | None = None) -> dict[str, Array]:
-        """For each environment column the weighted mean of its basis columns, as `profile` needs them."""
-        return {
-            term.name: np.average(term.columns(_column(columns, term.name)), axis=0, weights=weights)
-            for term in self.terms
-        }
+    def parts_of(self, mean: Array) -> dict[str, Array]:
+        """For each environment column its share of the mean (q0,) of all raw columns, as `profile` needs it.
+
+        Rows that are trusted have none of them, so that the mean is over the others.
+        """
+        if self.trusted:
+            mean = mean / mean[-1]
+        ends = np.cumsum([term.width for term in self.terms])[:-1]
+        width = sum(term.width for term in self.terms)
+        return {term.name: part for term, part in zip(self.terms, np.split(mean[:width], ends), strict=True)}
 
     def _assemble(self, parts: Mapping[str, Array]) -> Array:
         blocks = list(parts.values())
         for a, b in self.interactions:
             blocks.append((parts[a][:, :, None] * parts[b][:, None, :]).reshape(len(parts[a]), -1))
+        if self.trusted:
+            blocks.append(np.ones((len(blocks[0]), 1)))
         return np.hstack(blocks)[:, self.keep]
 
     def without(self, repeated: NDArray[np.bool_]) -> Basis:
@@ -130,6 +145,7 @@ class Basis:
         values = {
             "terms": [[term.name, term.kind, term.center, term.scale] for term in self.terms],
             "interactions": [list(pair) for pair in self.interactions],
+            "trusted": self.trusted,
         }
         arrays: dict[str, np.ndarray] = {"keep": self.keep}
         for index, term in enumerate(self.terms):
@@ -154,7 +170,7 @@ class Basis:
             for index, (name, kind, center, scale) in enumerate(values["terms"])
         )
         pairs = tuple((str(a), str(b)) for a, b in values["interactions"])
-        return cls(terms, pairs, np.asarray(arrays["keep"], dtype=bool))
+        return cls(terms, pairs, np.asarray(arrays["keep"], dtype=bool), bool(values["trusted"]))
 
 
 def fit_basis(
@@ -169,7 +185,8 @@ def fit_basis(
     Parameters
     ----------
     columns : mapping of name to (n,) array
-        A category is given by integer codes >= 0.
+        A category is given by integer codes >= 0. Where TRUSTED is among them and marks LEVEL_ROWS rows
+        or more, those have no bias, and the basis is fitted to the others.
     kinds : mapping of name to "linear", "spline" or "category"
         In the order of the basis.
     interactions : pairs of names
@@ -188,9 +205,18 @@ def fit_basis(
     ((200, 3), ['income', 'sponsor', 'sponsor'])
 
     """
-    terms = tuple(
-        _fit_term(name, kind, _column(columns, name), weights, units) for name, kind in kinds.items()
-    )
+    # Fewer trusted rows would have too much say in the level of the bias, as in that of a category.
+    trusted = TRUSTED in columns and int((columns[TRUSTED] == 1.0).sum()) >= LEVEL_ROWS
+    if trusted and (columns[TRUSTED] == 1.0).all():
+        raise TableError("every row is trusted, so that there is no bias to look for: mark fewer rows")
+    free = columns[TRUSTED] != 1.0 if trusted else slice(None)
+    weights = None if weights is None else weights[free]
+    used = {name: _column(columns, name)[free] for name in kinds}
+    if trusted:
+        # A column that varies among trusted rows only says nothing of the bias.
+        used = {name: values for name, values in used.items() if np.ptp(values) > 0.0}
+        interactions = [pair for pair in interactions if not (set(pair) & set(kinds)) - set(used)]
+    terms = tuple(_fit_term(name, kinds[name], values, weights, units) for name, values in used.items())
     named = {term.name: term for term in terms}
     for pair in interactions:
         for name in pair:
@@ -201,7 +227,7 @@ def fit_basis(
                 )
     pairs = tuple((a, b) for a, b in interactions)
     width = sum(term.width for term in terms) + sum(named[a].width * named[b].width for a, b in pairs)
-    return Basis(terms, pairs, np.ones(width, dtype=bool))
+    return Basis(terms, pairs, np.ones(width + trusted, dtype=bool), trusted)
 
 
 def _column(columns: Mapping[str, Array], name: str) -> Array:

@@ -117,7 +117,7 @@ def estimate_bias(
         wald_p=wald_p,
         straight_p=straight_p,
         units=scores.count,
-        degrees=float(scores.count - 1 - (width + fit.structure.dimension if scores.codes is None else 0)),
+        degrees=float(scores.count - 1 - (0 if scores.clustered else width + fit.structure.dimension)),
         n_effective=n_effective,
         tried=tried,
         direct=direct,

@@ -10,30 +10,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import ndtr
 
-from proxycal.effect.totals import RowBias
-from proxycal.errors import TableError
-from proxycal.methods.gradual.answer import GradualAnswer, answer_gradual
-from proxycal.methods.gradual.basis import OTHER, fit_basis
+from proxycal.effect.row_truth import RowBias
+from proxycal.errors import SettingsError, TableError
+from proxycal.methods.gradual.answer import GradualAnswer, answer_pieces
+from proxycal.methods.gradual.basis import TRUSTED, fit_basis
+from proxycal.methods.gradual.rows import OnePiece, Rows
 from proxycal.methods.gradual.surface import Surface
-from proxycal.methods.gradual.thresholds import LISTED_LEVELS, MOST_SLOPES, UNITS_PER_COLUMN
+from proxycal.methods.gradual.tables import bias_shape, by_level
+from proxycal.methods.gradual.thresholds import MOST_SLOPES, UNITS_PER_COLUMN
 from proxycal.methods.gradual.wording import claim, findings
 from proxycal.methods.moments.estimate import fit_moments
+from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
-from proxycal.result import Details, Estimate, Finding, Prediction, number
+from proxycal.result import BiasShape, Details, Estimate, Finding, Prediction, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Kind
-    from proxycal.methods.gradual.shape import Shape
+    from proxycal.methods.gradual.rows import Pieces
     from proxycal.result import Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
@@ -49,7 +53,8 @@ class GradualFit:
 
     sign : +1 for over-, -1 for under-reporting; level : of all intervals
     claim : what follows the size where a bias was found: relative to what, and under which assumption
-    gradual, moments : estimates; levels : b by level of each category, against its commonest level
+    gradual, moments : estimates; levels : b by level of each category, and from end to end of each number
+    shapes : b along each environment column
     surface : None where the proxies are too few for any estimate
     """
 
@@ -62,6 +67,7 @@ class GradualFit:
     gradual: Estimate
     moments: Estimate
     levels: tuple[Estimate, ...]
+    shapes: tuple[BiasShape, ...]
     surface: Surface | None
 
     @property
@@ -78,7 +84,7 @@ class GradualFit:
     @property
     def details(self) -> Details:
         """The condition of the claim."""
-        return Details(claim=self.claim)
+        return Details(claim=self.claim, shapes=self.shapes)
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones."""
@@ -134,7 +140,8 @@ class GradualFit:
         if self.surface is None:
             return values, {}
         surface, tensors = self.surface.state()
-        return values | {"surface": surface}, tensors
+        values |= {"surface": surface, "shapes": [[s.column, s.levels, s.relative_to] for s in self.shapes]}
+        return values, tensors | pack({f"shape_{i}": _arrays_of(s) for i, s in enumerate(self.shapes)})
 
     @classmethod
     def from_state(cls, values: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
@@ -147,6 +154,15 @@ class GradualFit:
             claim=str(values["claim"]),
             share_biased=number(values["share_biased"]),
             levels=tuple(Estimate.from_dict(row) for row in values["levels"]),
+            shapes=tuple(
+                BiasShape(
+                    column=str(column),
+                    levels=None if names is None else tuple(names),
+                    relative_to=str(reference),
+                    **unpack(tensors, f"shape_{i}"),
+                )
+                for i, (column, names, reference) in enumerate(values.get("shapes", ()))
+            ),
             surface=Surface.from_state(values["surface"], tensors) if "surface" in values else None,
             **{name: Estimate.from_dict(values[name]) for name in _ROWS},
         )
@@ -164,31 +180,40 @@ def p_positive(bias: Array, se: Array) -> Array:
 
 def fit_gradual_method(arrays: Arrays, settings: Settings) -> GradualFit:
     """Estimate b(E), then put it in the words and the records of the package."""
-    sign, w = settings.sign, arrays.weights
-    y = sign * outcome_of(arrays)
-    columns = environment_columns(arrays)
-    kinds = choose_kinds(arrays, columns)
-    answer = answer_gradual(
-        y,
-        arrays.P,
-        columns,
+    clusters = 0 if arrays.cluster is None else len(np.unique(arrays.cluster))
+    pieces = OnePiece(rows_of(settings.sign, arrays))
+    return conclude(arrays, pieces, clusters or arrays.n, clusters, settings)
+
+
+def conclude(arrays: Arrays, pieces: Pieces, units: int, clusters: int, settings: Settings) -> GradualFit:
+    """The fit of a table in pieces.
+
+    arrays : its rows, or a sample that stands for them. units : independent rows or clusters of the table;
+    clusters : how many there are, 0 without any.
+    """
+    sample = rows_of(settings.sign, arrays)
+    pairs = interactions(settings.effect, sample.columns)
+    kinds = choose_kinds(arrays, sample.columns, units, pairs)
+    answer = answer_pieces(
+        sample,
+        pieces,
         kinds,
+        units=units,
         proxy_names=arrays.proxy_names,
-        weights=w,
-        cluster=arrays.cluster,
-        truth=None if arrays.truth is None else sign * arrays.truth,
+        interactions=pairs,
         level=settings.level,
     )
-    moments = fit_moments(y, arrays.P, arrays.E, w, arrays.cluster, settings.level)
+    w, level = arrays.weights, settings.level
+    moments = fit_moments(sample.outcome, arrays.P, arrays.E, w, arrays.cluster, level)
     share = math.nan
     if answer.surface is not None:
-        own = answer.surface.bias(columns, settings.level)
-        share = float(np.average(p_positive(own.bias, own.se), weights=w))
+        total = pieces.add_up(partial(_shares, answer.surface))
+        share = float(total[0] / total[1])
     return GradualFit(
-        sign=sign,
-        level=settings.level,
+        sign=settings.sign,
+        level=level,
         verdict=answer.verdict,
-        findings=findings(answer, kinds, 0 if arrays.cluster is None else len(np.unique(arrays.cluster))),
+        findings=findings(answer, kinds, clusters),
         claim=claim(answer),
         share_biased=share,
         gradual=_size(answer),
@@ -197,30 +222,72 @@ def fit_gradual_method(arrays: Arrays, settings: Settings) -> GradualFit:
             if math.isfinite(moments.alpha)
             else Estimate.missing("moments", moments.note)
         ),
-        levels=tuple(row for shape in answer.shapes for row in _by_level(shape, arrays)),
+        levels=tuple(row for shape in answer.shapes for row in by_level(shape, arrays)),
+        shapes=tuple(bias_shape(shape, arrays) for shape in answer.shapes),
         surface=answer.surface,
     )
 
 
+def _shares(surface: Surface, rows: Rows) -> Array:
+    """(2,) sums over rows: of the weighted probability of a bias in the stated direction, of weights."""
+    own = surface.bias(rows.columns, 0.5)
+    return np.array([rows.mass @ p_positive(own.bias, own.se), rows.mass.sum()])
+
+
+def rows_of(sign: float, arrays: Arrays) -> Rows:
+    """The rows as the method sees them: the bias upward."""
+    return Rows(
+        sign * outcome_of(arrays),
+        arrays.P,
+        environment_columns(arrays),
+        arrays.weights,
+        arrays.cluster,
+        None if arrays.truth is None else sign * arrays.truth,
+    )
+
+
 def environment_columns(arrays: Arrays) -> dict[str, Array]:
-    """Environment columns by name: codes of categories, numbers, and 0/1 for a number that was missing."""
+    """Environment columns by name: codes of categories, numbers, and 0/1 for a number that was missing.
+
+    Also, under TRUSTED, which rows are trusted.
+    """
     columns: dict[str, Array] = {}
     named = zip(arrays.environment_names, arrays.environment_source, arrays.E.T, strict=True)
     for name, source, values in named:
         columns[source if source in arrays.levels else name] = arrays.levels.get(source, values)
+    if TRUSTED in columns:
+        raise TableError(f"environment column {TRUSTED!r} has a name that this method uses: rename it")
+    if arrays.trusted is not None:
+        columns[TRUSTED] = arrays.trusted.astype(float)
     return columns
 
 
-def choose_kinds(arrays: Arrays, columns: dict[str, Array]) -> dict[str, Kind]:
-    """Splines for numbers where the rows allow for their coefficients, else straight lines."""
+def interactions(effect: str, columns: Mapping[str, Array]) -> list[tuple[str, str]]:
+    """Pairs of columns whose effects on the bias depend on each other: "by:COLUMN" is it with others."""
+    if effect == "constant":
+        return []
+    column = effect.removeprefix("by:")
+    others = [name for name in columns if name not in (column, TRUSTED)]
+    if column not in columns:
+        raise SettingsError(
+            f"effect='{effect}': '{column}' is not an environment column; use one of {', '.join(others)}"
+        )
+    return [(column, other) for other in others]
+
+
+def choose_kinds(
+    arrays: Arrays, columns: Mapping[str, Array], units: int, pairs: Sequence[tuple[str, str]] = ()
+) -> dict[str, Kind]:
+    """Splines for numbers where the rows or clusters allow for their coefficients, else straight lines."""
     categories = set(arrays.levels) | {
         name
         for name, is_category in zip(arrays.environment_names, arrays.categorical, strict=True)
         if is_category
     }
-    bent: dict[str, Kind] = {name: "category" if name in categories else "spline" for name in columns}
-    units = arrays.n if arrays.cluster is None else len(np.unique(arrays.cluster))
-    width = len(fit_basis(columns, bent, (), arrays.weights, units).keep)
+    bent: dict[str, Kind] = {
+        name: "category" if name in categories else "spline" for name in columns if name != TRUSTED
+    }
+    width = len(fit_basis(columns, bent, pairs, arrays.weights, units).keep)
     if width * UNITS_PER_COLUMN <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
         return bent
     return {name: "category" if kind == "category" else "linear" for name, kind in bent.items()}
@@ -233,20 +300,5 @@ def _size(answer: GradualAnswer) -> Estimate:
     return Estimate("gradual", answer.alpha, answer.alpha_se, *answer.alpha_interval, note)
 
 
-def _by_level(shape: Shape, arrays: Arrays) -> Iterator[Estimate]:
-    """The bias of each level of a category against its commonest one; nothing for many levels."""
-    if shape.column not in arrays.level_names or len(shape.at) > LISTED_LEVELS:
-        return
-    names = arrays.level_names[shape.column]
-    first, *others = ["rare levels" if code == OTHER else names[int(code)] for code in shape.at]
-    for name, bias, se, low, high in zip(
-        others, shape.bias[1:], shape.se[1:], shape.low[1:], shape.high[1:], strict=True
-    ):
-        yield Estimate(
-            f"gradual, {shape.column}={name}",
-            float(bias),
-            float(se),
-            float(low),
-            float(high),
-            f"against {shape.column}={first}",
-        )
+def _arrays_of(shape: BiasShape) -> dict[str, np.ndarray]:
+    return {name: getattr(shape, name) for name in ("at", "bias", "low", "high")}

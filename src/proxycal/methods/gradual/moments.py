@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 REPEATED = 1e-8
 # Rows handled at a time: a score has some hundreds of entries.
 CHUNK = 20_000
+# Share of a direction of the basis that must be left of it without a cluster, to be blown up by it.
+LEAST_LEFT = 0.05
+# Below this trace of the share the series (I - M)^-1 = I + M + ... ends after M: the rest is below 1e-4.
+SMALL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,13 @@ class Moments:
             self.mean + gap * (other.weight / weight),
             self.scatter + other.scatter + np.outer(gap, gap) * (self.weight * other.weight / weight),
             self.width,
+        )
+
+    def without(self, dropped: NDArray[np.bool_]) -> Moments:
+        """The same without some of the basis columns, dropped (q,)."""
+        kept = np.append(~dropped, np.ones(len(self.mean) - self.width, dtype=bool))
+        return replace(
+            self, mean=self.mean[kept], scatter=self.scatter[np.ix_(kept, kept)], width=int((~dropped).sum())
         )
 
     @property
@@ -138,38 +149,31 @@ def reduce(moments: Moments) -> Reduced:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSums:
-    """Sums of the rows' influence on (slopes, resid) by cluster; additive where clusters straddle pieces.
+    """Sums of outer products of the influence of units on (slopes, resid); additive over pieces.
 
-    rows, count : rows, and independent units among them (clusters, or rows)
-    codes : (G,) cluster codes with their sums in `sums` (G, p); without clusters every row is its own,
-    `codes` is None, `sums` is empty and `outer` (p, p) already holds the sum of outer products.
+    rows, count : rows, and independent units among them (clusters, or rows); clustered : which of the two
+    outer : (p, p)
     """
 
     rows: int
     count: int
-    codes: NDArray[np.int64] | None
-    sums: Array
+    clustered: bool
     outer: Array
 
     def __add__(self, other: ScoreSums) -> ScoreSums:
-        rows = self.rows + other.rows
-        if self.codes is None or other.codes is None:
-            return ScoreSums(rows, rows, None, self.sums, self.outer + other.outer)
-        codes, sums = sum_by_code(
-            np.concatenate([self.codes, other.codes]), np.vstack([self.sums, other.sums])
-        )
-        return ScoreSums(rows, len(codes), codes, sums, self.outer)
+        if self.clustered or other.clustered:
+            raise TableError("clusters need the whole table in memory, since their rows may be anywhere")
+        return ScoreSums(self.rows + other.rows, self.count + other.count, False, self.outer + other.outer)
 
     def covariance(self, weight: float, lost: int) -> Array:
         """(p, p) sampling covariance of (slopes, resid).
 
         weight : sum of weights of the whole table; lost : coefficients of the equation, constant included.
-        The correction is that of HC1, and with clusters G/(G-1) * (n-1)/(n-lost), as everywhere.
+        The correction for rows is that of HC1; the influence of clusters is that of leaving them out (CR3),
+        which needs none.
         """
-        if self.codes is None:
-            return self.outer / weight**2 * (self.rows / max(self.rows - lost, 1))
-        correction = self.count / max(self.count - 1, 1) * (self.rows - 1) / max(self.rows - lost, 1)
-        return self.sums.T @ self.sums / weight**2 * correction
+        correction = (self.count - 1) / self.count if self.clustered else self.rows / max(self.rows - lost, 1)
+        return self.outer / weight**2 * correction
 
 
 def score_sums(
@@ -180,22 +184,55 @@ def score_sums(
     weights: Array | None = None,
     cluster: NDArray[np.int64] | None = None,
 ) -> ScoreSums:
-    """Scores of these rows under the reduced form of the whole table (the second pass)."""
+    """Influence of these rows under the reduced form of the whole table (the second pass)."""
+    if cluster is not None:
+        sums = cluster_influence(reduced, basis, np.column_stack([proxies, outcome]), weights, cluster)
+        return ScoreSums(len(outcome), len(sums), True, sums.T @ sums)
     width = reduced.slopes.size + len(reduced.scale) * (len(reduced.scale) + 1) // 2
-    codes = np.zeros(0, dtype=np.int64)
-    sums, outer = np.zeros((0, width)), np.zeros((width, width))
+    outer = np.zeros((width, width))
     for start in range(0, len(outcome), CHUNK):
         part = slice(start, start + CHUNK)
         scores = _scores(reduced, basis[part], np.column_stack([proxies[part], outcome[part]]))
         if weights is not None:
             scores *= weights[part][:, None]
-        if cluster is None:
-            outer += scores.T @ scores
-        else:
-            codes, sums = sum_by_code(np.concatenate([codes, cluster[part]]), np.vstack([sums, scores]))
-    if cluster is None:
-        return ScoreSums(len(outcome), len(outcome), None, sums, outer)
-    return ScoreSums(len(outcome), len(codes), codes, sums, outer)
+        outer += scores.T @ scores
+    return ScoreSums(len(outcome), len(outcome), False, outer)
+
+
+def cluster_influence(
+    reduced: Reduced, basis: Array, values: Array, weights: Array | None, cluster: NDArray[np.int64]
+) -> Array:
+    """(G, p) what each cluster moves (slopes, resid) by, times the weight of the table.
+
+    Sums of scores would be too small: a cluster draws the fit towards itself. In whitened regressors x the
+    share of the fit that is its own is M = sum w x x' / W. With it left out the slopes move by (I - M)^-1 s,
+    s = sum w x r', and the cross-products of residuals by sum w r r' + s' (I - M)^-1 s / W (CR3 of Bell and
+    McCaffrey 2002).
+    """
+    mass = np.ones(len(values)) if weights is None else weights
+    x = np.column_stack([np.ones(len(values)), reduced.regressors(basis)])
+    left = (values - reduced.mean) / reduced.scale - x[:, 1:] @ reduced.slopes.T
+    order = np.argsort(cluster, kind="stable")
+    first = np.unique(cluster[order], return_index=True)[1]
+    i, j = np.tril_indices(left.shape[1])
+    rows = []
+    for own in np.split(order, first[1:]):
+        weighted = x[own] * mass[own, None]
+        score = weighted.T @ left[own]
+        moved = _left_out(weighted.T @ x[own] / reduced.weight, score)
+        products = (left[own] * mass[own, None]).T @ left[own] + score.T @ moved / reduced.weight
+        products -= mass[own].sum() * reduced.resid
+        rows.append(np.append(moved[1:].T.ravel(), products[i, j]))
+    return np.array(rows)
+
+
+def _left_out(share: Array, score: Array) -> Array:
+    """(I - share)^-1 score, for a share (r, r) of the fit that is a cluster's own."""
+    if np.trace(share) < SMALL_SHARE:
+        return score + share @ score
+    shares, directions = np.linalg.eigh(share)
+    # A direction that only this cluster has is not there without it: its score is zero then.
+    return np.asarray(directions / np.maximum(1.0 - shares, LEAST_LEFT) @ (directions.T @ score))
 
 
 def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:

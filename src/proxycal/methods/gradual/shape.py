@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from proxycal.methods.gradual.basis import weighted_quantile
+from proxycal.methods.gradual.basis import TRUSTED, weighted_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
 # Points along a numeric column, between the first and the last percent of its rows.
 POINTS = 21
+PLACES = np.array([0.01, 0.1, 0.5, 0.9, 0.99])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Change of the bias between two places along a number, with its standard error and interval."""
+
+    change: float
+    se: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,10 @@ class Shape:
     """How the bias depends on one environment column, the others at their mean.
 
     at : (m,) values, or category codes (OTHER for rare levels that share a coefficient)
-    bias, se, low, high : (m,) relative to the first level listed, or to the median of a numeric column
+    bias, se, low, high : (m,) relative to the first level listed, or to the median of a numeric column; where
+    rows are trusted, relative to those
+    relative_to : TRUSTED then, else ""
+    span : from the 10th to the 90th percentile of a number; of a category, from its first level to its last
     """
 
     column: str
@@ -39,6 +53,8 @@ class Shape:
     se: Array
     low: Array
     high: Array
+    relative_to: str
+    span: Span
 
 
 def shapes(
@@ -50,6 +66,10 @@ def shapes(
 ) -> tuple[Shape, ...]:
     """One shape for each environment column."""
     quantile = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees))
+    if estimate.basis.trusted:
+        free = columns[TRUSTED] != 1.0
+        columns = {name: values[free] for name, values in columns.items()}
+        weights = None if weights is None else weights[free]
     return tuple(
         _shape(estimate, term, mean, columns[term.name], weights, quantile) for term in estimate.basis.terms
     )
@@ -65,13 +85,31 @@ def _shape(
 ) -> Shape:
     if term.kind == "category":
         at = term.levels.astype(float)
-        zero = at[:1]
+        zero, ends = at[:1], at[[0, -1]]
     else:
         values = np.asarray(values, dtype=float)
-        ends = weighted_quantile(values, np.array([0.01, 0.5, 0.99]), weights)
-        at = np.linspace(ends[0], ends[2], POINTS)
-        zero = ends[1:2]
-    gap = estimate.basis.profile(term.name, at, mean) - estimate.basis.profile(term.name, zero, mean)
-    bias = gap @ estimate.coefficients
-    se = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", gap, estimate.covariance, gap), 0.0))
-    return Shape(term.name, term.kind, at, bias, se, bias - quantile * se, bias + quantile * se)
+        first, low, middle, high, last = weighted_quantile(values, PLACES, weights)
+        at = np.linspace(first, last, POINTS)
+        zero, ends = np.array([middle]), np.array([low, high])
+    places = estimate.basis.profile(term.name, at, mean)
+    gap = places if estimate.basis.trusted else places - estimate.basis.profile(term.name, zero, mean)
+    bias, se = _with_error(estimate, gap)
+    step, step_se = _with_error(estimate, np.diff(estimate.basis.profile(term.name, ends, mean), axis=0))
+    half = quantile * step_se[0]
+    return Shape(
+        column=term.name,
+        kind=term.kind,
+        at=at,
+        bias=bias,
+        se=se,
+        low=bias - quantile * se,
+        high=bias + quantile * se,
+        relative_to=TRUSTED if estimate.basis.trusted else "",
+        span=Span(float(step[0]), float(step_se[0]), float(step[0] - half), float(step[0] + half)),
+    )
+
+
+def _with_error(estimate: BiasEstimate, gap: Array) -> tuple[Array, Array]:
+    """Bias of rows (m, q) of the basis, and its standard error."""
+    variance = np.einsum("ij,jk,ik->i", gap, estimate.covariance, gap)
+    return gap @ estimate.coefficients, np.sqrt(np.maximum(variance, 0.0))

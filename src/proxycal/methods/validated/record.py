@@ -21,7 +21,8 @@ from proxycal.result import Estimate, Finding, Gaps, Prediction, number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from proxycal.effect.totals import RowTruth, TotalSums
+    from proxycal.effect.row_truth import RowTruth
+    from proxycal.effect.totals import TotalSums
     from proxycal.methods.registry import MethodFit
     from proxycal.methods.validated.learn import RowAnswers
     from proxycal.result import Details, Effects, Verdict

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from proxycal.effect.totals import RowTruth
+from proxycal.effect.row_truth import RowTruth
 from proxycal.errors import ProxycalWarning, TableError
 
 if TYPE_CHECKING:

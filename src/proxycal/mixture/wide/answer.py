@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
+
+from proxycal.mixture.wide.likelihood import Likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.wide.likelihood import Likelihood, Seen
+    from proxycal.mixture.wide.likelihood import Seen
 
     Array = NDArray[np.float64]
 
@@ -61,12 +63,19 @@ def answers(likelihood: Likelihood, theta: Array) -> Answers:
 
 
 def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array:
-    """P(biased) of each row by its gate; a gate by the true outcome is taken at its content mu (n,)."""
+    """P(biased) of each row by its gate; a gate by the true outcome is taken at its content mu (n,).
+
+    What the environment says of a row does not know that the row is trusted.
+    """
     if likelihood.law.gate == "E y" and likelihood.G is not None:
         at = likelihood.at
         return np.asarray(expit(likelihood.G @ theta[at.gamma] + theta[at.gate_y][0] * mu))
-    assert seen.cells.log_gate is not None
-    return np.asarray(1.0 - np.exp(seen.cells.log_gate[0]))
+    log_gate = seen.cells.log_gate
+    if likelihood.problem.trusted is not None:
+        blind = Likelihood(replace(likelihood.problem, trusted=None), likelihood.law)
+        log_gate = blind.cells(theta).log_gate
+    assert log_gate is not None
+    return np.asarray(1.0 - np.exp(log_gate[0]))
 
 
 def mean_size(likelihood: Likelihood, theta: Array) -> float:

@@ -37,7 +37,8 @@ class Setup:
 
     y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first
     column 1; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the plain comparison,
-    or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None.
+    or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None; trusted
+    (n,): where no bias can be, or None.
     """
 
     y: Array
@@ -49,6 +50,7 @@ class Setup:
     low: Array | None = None
     high: Array | None = None
     cluster: NDArray[np.intp] | None = None
+    trusted: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,17 @@ def compare_widely(setup: Setup) -> Wide:
     """Search both sides, each starting from what the other found, and compare."""
     y = setup.y if setup.cluster is None else setup.y - _shared(setup)
     floor = _floor(setup)
-    plain = Problem(y, setup.X, setup.E, np.zeros_like(y), setup.weights, floor, setup.low, setup.high)
+    plain = Problem(
+        y,
+        setup.X,
+        setup.E,
+        np.zeros_like(y),
+        setup.weights,
+        floor,
+        setup.low,
+        setup.high,
+        trusted=setup.trusted,
+    )
     first = polished(first_bias(plain, setup.known))
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
     problem = replace(plain, m=(setup.X @ index - mean) / sd)

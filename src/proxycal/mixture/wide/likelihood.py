@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from proxycal.mixture.features import products_of
-from proxycal.mixture.laws import LOG_2PI, RIDGE
+from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE
 from proxycal.mixture.wide.law import NOISE_BINS, Bins, Law, Layout, gamma_bins, gate_columns, layout, pairs
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Problem:
     y (n,) outcome, standardised, the bias upward; X (n,p) content features, orthonormal, first column 1; E
     (n,q) environment, orthonormal, no intercept; m (n,) standardised content index; weights (n,); low, high
     (n,): where the outcome lies if it is known as an interval, or None; floor: smallest sd of a component;
-    noise (n,) or 0: variance beyond that of the components, for answers only: gradients take it as none.
+    noise (n,) or 0: variance beyond that of the components, for answers only: gradients take it as none;
+    trusted (n,): where no bias can be, or None.
     """
 
     y: Array
@@ -48,6 +49,7 @@ class Problem:
     low: Array | None = None
     high: Array | None = None
     noise: Array | float = 0.0
+    trusted: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> float:
@@ -72,6 +74,7 @@ class Problem:
             weights=self.weights[index],
             low=None if self.low is None else self.low[index],
             high=None if self.high is None else self.high[index],
+            trusted=None if self.trusted is None else self.trusted[index],
         )
 
 
@@ -184,8 +187,7 @@ class Likelihood:
     def _gate(self, theta: Array, shift: Array) -> tuple[Array, Array]:
         """Log prior of each state (T,n), bins of sizes included, and of each size (1+states, n)."""
         law, at = self.law, self.at
-        assert self.G is not None
-        logit = theta[at.gamma].reshape(law.states, -1) @ self.G.T
+        logit = self._logit(theta)
         if law.gate == "E y":
             # The gate looks at the true outcome: what is reported if unbiased, less the bias otherwise.
             slope, y = theta[at.gate_y][0], self.problem.y
@@ -201,6 +203,14 @@ class Likelihood:
         if law.cv and self.bins is not None:
             return np.concatenate([log_gate[:1], log_gate[1:] + self.bins.log_share[:, None]]), log_gate
         return log_gate, log_gate
+
+    def _logit(self, theta: Array) -> Array:
+        """(states, n) what the gate says of each row, before its outcome; of trusted rows: never."""
+        assert self.G is not None
+        logit = theta[self.at.gamma].reshape(self.law.states, -1) @ self.G.T
+        if self.problem.trusted is not None:
+            logit[:, self.problem.trusted] = NEVER
+        return np.asarray(logit)
 
     def _skewed(self, theta: Array, base: Array, scale: Array) -> Cells:
         """Normal noise plus a signed gamma noise of mean 0 whose scale follows E, in bins."""
@@ -305,7 +315,7 @@ class Likelihood:
         assert self.G is not None
         if law.gate == "E y":
             slope, y = theta[at.gate_y][0], self.problem.y
-            logit = self.G @ theta[at.gamma]
+            logit = self._logit(theta)[0]
             honest = -r[0].sum(axis=0) * expit(logit + slope * y)
             truth = y - cells.shift[0]
             moved = biased[0] * expit(-(logit + slope * truth))

@@ -84,7 +84,17 @@ class WideLaw:
     ) -> Likelihood:
         m = (rows.X @ self.index - self.index_mean) / self.index_sd
         noise = noise + self.tau**2
-        problem = Problem(rows.y, rows.X, rows.G[:, 1:], m, rows.weights, low=low, high=high, noise=noise)
+        problem = Problem(
+            rows.y,
+            rows.X,
+            rows.G[:, 1:],
+            m,
+            rows.weights,
+            low=low,
+            high=high,
+            noise=noise,
+            trusted=rows.trusted,
+        )
         return Likelihood(problem, self.law)
 
     def slopes(self, rows: Rows, low: Array | None = None, high: Array | None = None) -> tuple[Array, Array]:
@@ -227,7 +237,18 @@ def _setup(
     own = posterior(plain.bias.params, rows, plain.bias.shape)
     low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
     codes = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
-    return Setup(rows.y, rows.X, null_rows.X, rows.G[:, 1:], rows.weights, own.p_biased[0], low, high, codes)
+    return Setup(
+        rows.y,
+        rows.X,
+        null_rows.X,
+        rows.G[:, 1:],
+        rows.weights,
+        own.p_biased[0],
+        low,
+        high,
+        codes,
+        rows.trusted,
+    )
 
 
 def _differs(law: Law) -> bool:

@@ -36,12 +36,15 @@ class Refuter:
         What it asks, for a reader.
     change : str
         What it does to the rows.
+    repeats : bool, default True
+        Whether it does the same by chance again and again, so that few refits say little.
 
     """
 
     name: RefuterName
     question: str
     change: str
+    repeats: bool = True
 
     def trials(self, kept: KeptFit, repetitions: int) -> list[Trial]:
         """The changed tables to fit."""
@@ -68,11 +71,17 @@ _REFUTERS = (
         "Is a bias still found when the proxies say nothing?",
         "shuffles the proxies among the rows",
     ),
-    Refuter("drop-proxy", "Does the result depend on a single proxy?", "leaves out one proxy at a time"),
+    Refuter(
+        "drop-proxy",
+        "Does the result depend on a single proxy?",
+        "leaves out one proxy at a time",
+        repeats=False,
+    ),
     Refuter(
         "leak",
         "How much of the bias would a proxy have to carry to change the verdict?",
         "adds a share of the bias to one proxy",
+        repeats=False,
     ),
     Refuter(
         "seed",

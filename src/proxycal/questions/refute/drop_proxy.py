@@ -47,7 +47,7 @@ def read(base: Refit, refits: Sequence[Refit]) -> Reading:
     worst = int(np.argmax(moved))
     most, change = moved[worst], refits[worst].change
     turned = [refit.change for refit in refits if refit.verdict != base.verdict]
-    statistic = f"alpha changes most {change}: {base.alpha:.4g} to {refits[worst].alpha:.4g}"
+    statistic = f"alpha changes most {change}: {base.alpha:#.3g} to {refits[worst].alpha:#.3g}"
     if base.verdict != BIAS_FOUND:
         words = f"The verdict with all proxies is '{base.verdict}'"
         words += (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import SettingsError
-from proxycal.questions.refits import Refit, require_repetitions, run_trials
+from proxycal.questions.refits import TOO_FEW, Refit, require_repetitions, run_trials
 from proxycal.questions.refute import REFUTERS
 from proxycal.result import number, plain
 
@@ -48,7 +48,7 @@ class Refutation:
     reading : str
         What it means.
     ok : bool
-        Whether the fit survived.
+        Whether nothing spoke against the fit; `state` also says where there were too few tables to tell.
 
     Examples
     --------
@@ -73,6 +73,15 @@ class Refutation:
         return REFUTERS[self.kind].question if self.kind in REFUTERS else self.kind
 
     @property
+    def state(self) -> str:
+        """How it ended: "survived", "REFUTED", or that there were too few tables to tell."""
+        n = len(self.refits) - 1
+        if not self.ok:
+            return "REFUTED"
+        few = n < TOO_FEW and self.kind in REFUTERS and REFUTERS[self.kind].repeats
+        return f"{n} tables: too few to tell" if few else "survived"
+
+    @property
     def table(self) -> pd.DataFrame:
         """The fit and its refits, by change: the fields of `Refit`."""
         import pandas as pd
@@ -92,7 +101,7 @@ class Refutation:
         return cls(**words, refits=refits, value=number(values["value"]), ok=bool(values["ok"]))
 
     def __str__(self) -> str:
-        return f"{self.kind}: {'survived' if self.ok else 'REFUTED'}. {self.reading} ({self.statistic})"
+        return f"{self.kind}: {self.state}. {self.reading} ({self.statistic})"
 
     def _repr_html_(self) -> str:
         return f"<div><p>{html.escape(str(self))}</p>{self.table.to_html()}</div>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxycal.errors import SettingsError
-from proxycal.report.plots import estimates, gaps, gate, power, residual, scatter, sizes, totals, who
+from proxycal.report.plots import estimates, gaps, gate, graded, power, residual, scatter, sizes, totals, who
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PLOTS = (
     estimates.PLOT,
     gaps.PLOT,
+    graded.PLOT,
     residual.PLOT,
     sizes.PLOT,
     scatter.CALIBRATED,
@@ -36,6 +37,11 @@ KINDS = {plot.kind: plot for plot in PLOTS}
 def plots_of(fit: Fit) -> list[Plot]:
     """The plots that the page of this fit shows, in its order."""
     return [plot for plot in PLOTS if not plot.lacking(fit) and plot.on_page(fit)]
+
+
+def main_plot(fit: Fit) -> Plot:
+    """The plot that shows the result best: errors where some were measured, else what content leaves."""
+    return gaps.PLOT if not gaps.PLOT.lacking(fit) else residual.PLOT
 
 
 def draw(kind: str, fit: Fit, ax: Axes | None = None) -> Axes:

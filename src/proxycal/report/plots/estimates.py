@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.report.numbers import size_text
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
-from proxycal.report.summary import number
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, styled, tip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,16 +26,18 @@ def estimates(fit: Fit, ax: Axes | None = None) -> Axes:
         names.append(plain(row.name))
         if not np.isfinite(row.alpha):
             ax.annotate("no estimate", (0.0, y), xytext=(6, 0), textcoords="offset points", va="center",
-                        color=MUTED, fontsize=9)  # fmt: skip
+                        color=MUTED, fontsize=9.5)  # fmt: skip
             continue
+        parts = ax.plot([row.alpha], [y], "o" if main else "D", color=colour, markersize=7 if main else 5)
         if np.isfinite(row.low) and np.isfinite(row.high):
-            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
-        ax.plot([row.alpha], [y], "o" if main else "D", color=colour, markersize=7 if main else 5)
+            parts += ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
+        for part in parts:
+            tip(part, f"{row.name}: {size_text(row).size}, interval {size_text(row).interval}")
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     unit = "log size of the bias" if fit.settings.scale == "log" else "size of the bias"
-    label(ax, f"{unit} in {short(fit.roles.outcome)} ({fit.settings.level * 100:g}% intervals)", "")
+    label(ax, f"{unit}, {fit.settings.level * 100:g}% intervals", "")
     ax.grid(axis="y", visible=False)
     return ax
 
@@ -46,7 +48,7 @@ PLOT = Plot(
     title="Estimators side by side",
     alt=lambda fit: (
         "Estimated size of the bias by estimator: "
-        + ", ".join(f"{row.name} {number(row.alpha)}" for row in fit.estimates)
+        + ", ".join(f"{row.name} {size_text(row).size}" for row in fit.estimates)
         + "."
     ),
     caption=lambda fit: (

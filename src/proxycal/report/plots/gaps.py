@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.report.numbers import between, counted
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, label, legend, short, styled
+from proxycal.report.style import BIASED, INK, MUTED, label, legend, short, styled, tip_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +27,18 @@ def gaps(fit: Fit, ax: Axes | None = None) -> Axes:
     low, high = np.quantile(np.concatenate([seen, expected]), [0.002, 0.998])
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     bins = np.linspace(low, high, int(np.clip(2.0 * np.sqrt(len(seen)), 15, 50)) + 1)
-    ax.hist(np.clip(seen, low, high), bins=list(bins), color=BIASED, alpha=0.55, label="report minus truth")
+    counts, _, bars = ax.hist(
+        np.clip(seen, low, high), bins=list(bins), color=BIASED, alpha=0.55, label="report minus truth"
+    )
+    places = zip(counts, pairwise(bins), strict=True)
+    tip_bars(bars, (f"{counted(count)} off by {between(*ends)}" for count, ends in places))
     ax.hist(
         np.clip(expected, low, high),
         bins=list(bins),
         histtype="step",
         color=INK,
         linewidth=1.4,
-        label="taken off without seeing the truth",
+        label="what calibration takes off",
     )
     ax.axvline(0.0, color=MUTED, linewidth=1.0, linestyle=":")
     label(ax, f"error of {short(fit.roles.outcome)}", "validated rows")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from proxycal.report.numbers import between, number
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled, tip
 from proxycal.report.summary import gate_label
 
 if TYPE_CHECKING:
@@ -24,18 +25,23 @@ def gate(fit: Fit, ax: Axes | None = None) -> Axes:
     for y, row in enumerate(terms):
         sure = row.low > 1.0 or row.high < 1.0
         colour = BIASED if sure else MUTED
+        parts = ax.plot([row.odds], [y], "o" if sure else "D", color=colour, markersize=6 if sure else 5)
         if np.isfinite(row.low) and np.isfinite(row.high):
-            ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
-        ax.plot([row.odds], [y], "o" if sure else "D", color=colour, markersize=6 if sure else 5)
+            parts += ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
+        for part in parts:
+            tip(
+                part,
+                f"{gate_label(row)}: odds times {number(row.odds, 3)}, interval {between(row.low, row.high)}",
+            )
     ax.set_xscale("log")
     ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
     # Odds of this kind often span less than a factor of ten: ticks at 1, 2, 5 of each power.
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_yticks(range(len(terms)), [plain(short(gate_label(row), 34)) for row in terms])
+    ax.set_yticks(range(len(terms)), [plain(short(gate_label(row), 28)) for row in terms])
     ax.set_ylim(len(terms) - 0.4, -0.6)
-    label(ax, f"odds ratio of being biased ({fit.settings.level * 100:g}% intervals)", "")
+    label(ax, f"odds ratio, {fit.settings.level * 100:g}% intervals", "")
     ax.grid(axis="y", visible=False)
     return ax
 

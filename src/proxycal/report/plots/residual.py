@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
+from proxycal.report.numbers import between, counted, number, signed_size
 from proxycal.report.plots.fit_scale import on_fit_scale
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, plain, short, styled
-from proxycal.report.summary import number
+from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, plain, short, styled, tip_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from proxycal.result import Fit
+
+
+# Points of the fitted curve in the width of a bar, and how far it is smoothed, in bars.
+PER_BAR, SMOOTH = 16, 0.5
 
 
 def residual(fit: Fit, ax: Axes | None = None) -> Axes:
@@ -28,7 +34,7 @@ def residual(fit: Fit, ax: Axes | None = None) -> Axes:
     bins = np.linspace(low, high, int(np.clip(np.sqrt(len(gap)), 15, 60)) + 1)
     inside = np.clip(gap, low, high)
     p, weights = rows.p_biased, rows.weights
-    ax.hist(
+    (unbiased, both), _, parts = ax.hist(
         [inside, inside],
         bins=list(bins),
         weights=[weights * (1 - p), weights * p],
@@ -36,19 +42,25 @@ def residual(fit: Fit, ax: Axes | None = None) -> Axes:
         color=[UNBIASED, BIASED],
         label=["unbiased", "biased"],
     )
+    texts = [
+        f"{between(*ends)}: {counted(every)}, of which {number(every - clean, 3)} biased"
+        for clean, every, ends in zip(unbiased, both, pairwise(bins), strict=True)
+    ]
+    for bars in (parts[0], parts[1]):  # type: ignore[index]
+        tip_bars(bars, texts)
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     shift = fit.settings.sign * fit.estimate.alpha
     if np.isfinite(shift):
         ax.axvline(shift, color=INK, linewidth=1.0, linestyle="--")
         ax.annotate(
-            plain(f"estimated bias {number(shift)}"),
+            plain(f"estimated bias {signed_size(fit.estimate, fit.settings.sign)}"),
             xy=(shift, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 3),
             textcoords="offset points",
             ha="center",
             color=INK,
-            fontsize=9,
+            fontsize=9.5,
         )
     label(
         ax,
@@ -68,15 +80,22 @@ def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray, total: float) -> None:
     if curve is None:
         return
     at = curve.at
-    half = (bins[1] - bins[0]) / 2.0
-    x = np.linspace(bins[0] + half, bins[-1] - half, 300)
+    width = bins[1] - bins[0]
+    half = width / 2.0
+    # A few bars more on either side, so that smoothing sees what lies beyond the ends.
+    x = np.arange(bins[0] - 3.0 * width, bins[-1] + 3.0 * width, width / PER_BAR)
+    inside = (x >= bins[0]) & (x <= bins[-1])
 
     def expected(below: np.ndarray) -> np.ndarray:
-        return total * (np.interp(x + half, at, below) - np.interp(x - half, at, below))
+        exact = total * (np.interp(x + half, at, below) - np.interp(x - half, at, below))
+        # A spike at one value is spread by the content of its rows, one step for each of them. The second
+        # pass gives back what the first takes off the peaks of the smooth part.
+        once = gaussian_filter1d(exact, SMOOTH * PER_BAR)
+        return np.clip(2.0 * once - gaussian_filter1d(once, SMOOTH * PER_BAR), 0.0, None)[inside]
 
     unbiased = expected(curve.unbiased)
-    ax.plot(x, unbiased + expected(curve.biased), color=INK, linewidth=1.6, label="fitted mixture")
-    ax.plot(x, unbiased, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="its unbiased part")
+    ax.plot(x[inside], unbiased + expected(curve.biased), color=INK, linewidth=1.6, label="fitted model")
+    ax.plot(x[inside], unbiased, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="its unbiased part")
 
 
 PLOT = Plot(
@@ -88,12 +107,13 @@ PLOT = Plot(
     ),
     caption=lambda fit: (
         ("Logarithms of the rows above zero. " if fit.settings.scale == "log" else "")
-        + "A reporting bias shows as a second copy of the distribution, shifted to the dashed line. Each row "
-        "counts towards both colours, by its probability of being biased."
+        + "What is left of each report after subtracting what its content predicts. A reporting bias shows "
+        "as a second copy of the distribution, shifted by the estimated bias. Each row counts towards both "
+        "colours, by its probability of being biased."
         + (
             ""
             if fit.method_fit.details.curve is None
-            else " The solid line is the fitted mixture, the dashed curve its unbiased part."
+            else " Solid line: the fitted model of all rows. Dashed curve: of unbiased rows."
         )
     ),
     draw=residual,

@@ -9,7 +9,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, short, styled
+from proxycal.report.rows import dotted
+from proxycal.report.style import BIASED, INK, MUTED, POINTS, UNBIASED, label, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 
 BY_PROBABILITY = LinearSegmentedColormap.from_list("p_biased", [UNBIASED, "#a3a3a3", BIASED])
 
-# A few thousand points already fill the picture; more only make the file heavy.
-MAX_POINTS = 3000
-
 
 def content(fit: Fit, ax: Axes | None = None) -> Axes:
     """Reported outcome against what the content predicts; a bias is a second, shifted cloud."""
-    ax = styled(ax, height=3.6)
+    ax = styled(ax, height=3.3)
     _cloud(ax, fit, fit.rows.predicted.mu, fit.rows.y_obs)
     label(
         ax, f"content prediction of {short(fit.roles.outcome)} (mu)", f"{short(fit.roles.outcome)}, reported"
@@ -34,7 +32,7 @@ def content(fit: Fit, ax: Axes | None = None) -> Axes:
 
 def calibrated(fit: Fit, ax: Axes | None = None) -> Axes:
     """Calibrated outcome against the reported one; on the dotted line nothing was changed."""
-    ax = styled(ax, height=3.6)
+    ax = styled(ax, height=3.3)
     _cloud(ax, fit, fit.rows.y_obs, fit.rows.predicted.y_cal)
     label(ax, f"{short(fit.roles.outcome)}, reported", f"{short(fit.roles.outcome)}, calibrated")
     return ax
@@ -42,11 +40,11 @@ def calibrated(fit: Fit, ax: Axes | None = None) -> Axes:
 
 def _cloud(ax: Axes, fit: Fit, x: np.ndarray, y: np.ndarray) -> None:
     log = fit.settings.scale == "log"
-    there = np.flatnonzero(fit.rows.y_obs > 0.0) if log else np.arange(len(fit.rows.y_obs))
-    keep = there[np.linspace(0, len(there) - 1, min(len(there), MAX_POINTS)).astype(int)]
+    keep = dotted(fit)
     scale = ScalarMappable(Normalize(0.0, 1.0), BY_PROBABILITY)
     colours = scale.to_rgba(fit.rows.predicted.p_biased[keep])
-    ax.scatter(x[keep], y[keep], c=colours, s=12, alpha=0.75, linewidths=0, rasterized=True)
+    dots = ax.scatter(x[keep], y[keep], c=colours, s=12, alpha=0.75, linewidths=0, rasterized=True)
+    dots.set_gid(POINTS)
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -54,9 +52,9 @@ def _cloud(ax: Axes, fit: Fit, x: np.ndarray, y: np.ndarray) -> None:
     ends = [float(np.min(both)), float(np.max(both))]
     ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle=":")
     bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, aspect=30, ticks=[0.0, 0.5, 1.0])
-    bar.set_label("probability of being biased", fontsize=9, color=INK)
+    bar.set_label("probability of being biased", fontsize=9.5, color=INK)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=9, colors=MUTED, length=0)
+    bar.ax.tick_params(labelsize=9.5, colors=MUTED, length=0)
 
 
 def _zeros(fit: Fit) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.report.numbers import between, counted, size_text
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, label, styled
-from proxycal.report.summary import number
+from proxycal.report.style import BIASED, INK, label, short, styled, tip_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,19 +23,21 @@ def sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     """The size of each row's bias, if it has one, with the weight of its being biased."""
     ax = styled(ax, height=2.6)
     size, chance = _sizes(fit)
-    ax.hist(size, bins=BINS, weights=chance, color=BIASED, alpha=0.55)
+    counts, bins, bars = ax.hist(size, bins=BINS, weights=chance, color=BIASED, alpha=0.55)
+    places = zip(counts, pairwise(bins), strict=True)
+    tip_bars(bars, (f"{counted(count)} with a bias of {between(*ends)}" for count, ends in places))
     ax.axvline(fit.estimate.alpha, color=INK, linewidth=1.0, linestyle=":")
     ax.annotate(
-        f"mean {number(fit.estimate.alpha)}",
+        f"mean {size_text(fit.estimate).size}",
         xy=(fit.estimate.alpha, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
         textcoords="offset points",
         ha="center",
         color=INK,
-        fontsize=9,
+        fontsize=9.5,
     )
-    label(ax, "size of the bias of a biased row", "rows")
+    label(ax, f"size of the bias of a biased row of {short(fit.roles.outcome)}", "rows")
     return ax
 
 
@@ -53,8 +56,9 @@ PLOT = Plot(
     title="How large the bias is",
     alt=lambda fit: "Histogram of the sizes of the bias over the biased rows, with their mean.",
     caption=lambda fit: (
-        f"The law that won: {fit.method_fit.details.law}. The size of a row is what its outcome and its "
-        "content make of it, drawn towards the others of its kind; rows count by their chance of a bias."
+        f"Biased rows differ in the size of their bias: {fit.method_fit.details.law}. The size of a row is "
+        "estimated from its report and its content, and drawn towards the mean; each row counts by its "
+        "probability of being biased."
     ),
     draw=sizes,
     lacking=lambda fit: (

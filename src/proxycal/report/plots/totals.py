@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from proxycal.report.numbers import amount, total_text
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled
-from proxycal.report.summary import change, number
+from proxycal.report.style import BIASED, INK, MUTED, label, plain, short, styled, tip
+from proxycal.report.summary import change_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,29 +30,32 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     ax = styled(ax, height=1.3 + 0.3 * len(rows))
     for y, row in enumerate(rows):
         # Dark over light: the interval, then both values.
-        ax.plot([row["low"], row["high"]], [y, y], color=BIASED, linewidth=5.0, alpha=0.35,
-                solid_capstyle="butt", label="interval" if y == 0 else None)  # fmt: skip
+        band = ax.plot([row["low"], row["high"]], [y, y], color=BIASED, linewidth=5.0, alpha=0.35,
+                       solid_capstyle="butt", label="interval" if y == 0 else None)  # fmt: skip
         ax.plot([row["reported"], row["calibrated"]], [y, y], color=MUTED, linewidth=0.8, zorder=1)
-        ax.plot([row["reported"]], [y], "D", color=MUTED, markersize=5, linestyle="none",
-                label="reported" if y == 0 else None)  # fmt: skip
-        ax.plot([row["calibrated"]], [y], "o", color=BIASED, markersize=6, linestyle="none",
-                label="calibrated" if y == 0 else None)  # fmt: skip
-        ax.annotate(change(row["change_pct"]), xy=(1.0, y), xycoords=("axes fraction", "data"), xytext=(4, 0),
-                    textcoords="offset points", va="center", color=INK, fontsize=9)  # fmt: skip
+        before = ax.plot([row["reported"]], [y], "D", color=MUTED, markersize=5, linestyle="none",
+                         label="reported" if y == 0 else None)  # fmt: skip
+        after = ax.plot([row["calibrated"]], [y], "o", color=BIASED, markersize=6, linestyle="none",
+                        label="calibrated" if y == 0 else None)  # fmt: skip
+        words = total_text(row)
+        tip(before[0], f"{row['group']}: reported {words.reported}")
+        for part in (*band, *after):
+            tip(part, f"{row['group']}: calibrated {words.calibrated}, interval {words.interval}")
+        ax.annotate(change_text(shown, row), xy=(1.0, y), xycoords=("axes fraction", "data"), xytext=(4, 0),
+                    textcoords="offset points", va="center", color=INK, fontsize=9.5)  # fmt: skip
     names = [row["group"] if shown.by else "all rows" for row in rows]
     ax.set_yticks(range(len(rows)), [plain(short(name)) for name in names])
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ends = np.array([[row[name] for name in ("low", "high", "reported", "calibrated")] for row in rows])
-    if np.nanmin(ends) >= 0.0:
-        ax.set_xlim(left=0.0)
+    # Places, not bars: from zero on, the intervals of large totals would be too short to see.
+    ax.margins(x=0.1)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: brief(value)))
     by = f", by {short(shown.by)}" if shown.by else ""
-    label(ax, f"total of {short(fit.roles.outcome)}{by}", "")
+    label(ax, f"{shown.statistic} of {short(fit.roles.outcome)}{by}", "")
     ax.grid(axis="y", visible=False)
     # Above the axes: their height changes with the number of groups.
     ax.legend(
-        frameon=False, fontsize=9, labelcolor=INK, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
+        frameon=False, fontsize=9.5, labelcolor=INK, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
     )
     return ax
 
@@ -82,14 +86,15 @@ def _spread(part: Totals) -> float:
 PLOT = Plot(
     kind="totals",
     section="totals",
-    title="Reported and calibrated totals",
+    title="Before and after calibration",
     alt=lambda fit: (
-        f"Totals of {fit.roles.outcome}: reported {number(float(fit.totals[0].reported[-1]))}, calibrated "
-        f"{number(float(fit.totals[0].calibrated[-1]))}; the table has those of groups."
+        f"{fit.totals[0].statistic.capitalize()} of {fit.roles.outcome}: reported "
+        f"{amount(float(fit.totals[0].reported[-1]))}, calibrated "
+        f"{amount(float(fit.totals[0].calibrated[-1]))}; the table has those of groups."
     ),
     caption=lambda fit: (
-        f"Each line leads from the reported to the calibrated total; bands are {fit.settings.level * 100:g}% "
-        "intervals, and the change stands at the right."
+        f"From the reported to the calibrated {fit.totals[0].statistic}, with its "
+        f"{fit.settings.level * 100:g}% interval as a band. Right: the change."
     ),
     draw=totals,
     lacking=lambda fit: (

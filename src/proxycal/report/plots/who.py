@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proxycal.report.numbers import percent
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, label, plain, short, styled
-from proxycal.report.summary import ShareRow, percent, shares, spread
+from proxycal.report.style import BIASED, INK, label, plain, short, styled, tip
+from proxycal.report.summary import ShareRow, shares, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,14 +38,21 @@ def who(fit: Fit, ax: Axes | None = None) -> Axes:
                 ha="right",
                 va="center",
                 color=INK,
-                fontsize=9,
+                fontsize=9.5,
                 fontweight="bold",
             )
             y += 1.0
-        ax.plot([row.low, row.high], [y, y], color=BIASED, linewidth=2.0, solid_capstyle="butt", alpha=0.55)
-        ax.plot([row.share], [y], "o", color=BIASED, markersize=5)
+        band = ax.plot(
+            [row.low, row.high], [y, y], color=BIASED, linewidth=2.0, solid_capstyle="butt", alpha=0.55
+        )
+        dot = ax.plot([row.share], [y], "o", color=BIASED, markersize=5)
+        for part in (*band, *dot):
+            words = (
+                f"{percent(row.share)} of {row.n:,} rows, interval {percent(row.low)} to {percent(row.high)}"
+            )
+            tip(part, f"{row.column} {row.group}: {words}")
         ticks.append(y)
-        labels.append(plain(f"{short(row.group)}  (n = {row.n:,})"))
+        labels.append(plain(short(row.group, 20)))
         y += 1.0
     ax.axvline(fit.share_biased, color=INK, linewidth=1.0, linestyle=":")
     ax.annotate(
@@ -55,7 +63,7 @@ def who(fit: Fit, ax: Axes | None = None) -> Axes:
         textcoords="offset points",
         ha="center",
         color=INK,
-        fontsize=9,
+        fontsize=9.5,
     )
     ax.set_yticks(ticks, labels)
     ax.set_ylim(y - 0.3, -0.7)

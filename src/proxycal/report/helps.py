@@ -1,0 +1,135 @@
+"""What would help where the data do not answer, and what size of bias they would have shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxycal.report.shell import role_options, setting_options, shell
+
+if TYPE_CHECKING:
+    from proxycal.result import Finding, Fit
+
+# A bias of this many standard errors is told from none in nine tables of ten, at 95%.
+_STANDARD_ERRORS = 3.24
+_AUDITED = 50
+# Findings whose remedy is another choice of columns or scale, which costs nothing: they go before new data.
+_FREE = ("skew", "negative", "copy", "exclusion", "proxies", "columns", "dependence", "collinear")
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """One thing that would help: why and what, and the command to do it ("" where there is none)."""
+
+    text: str
+    command: str = ""
+
+
+def helps(fit: Fit, run: str = "RUN", table: str = "TABLE") -> tuple[Help, ...]:
+    """What would help this table, most helpful first; nothing unless the verdict is "not identified"."""
+    if fit.verdict != "not identified":
+        return ()
+    findings = [finding for finding in fit.findings if not finding.ok and finding.remedy]
+    free = [finding for finding in findings if finding.topic in _FREE]
+    listed = [_from_finding(fit, finding, table) for finding in free]
+    listed += _rows(fit)
+    listed += _proxies(fit)
+    listed += [_from_finding(fit, finding, table) for finding in findings if finding not in free]
+    listed = listed[: _MOST - 2] + _validated(fit, run, table) + _trusted(fit)
+    unique = {item.text: item for item in listed}
+    return tuple(unique.values())
+
+
+def would_be_found(fit: Fit) -> str:
+    """What size of bias would have been found, as a sentence; said wherever none was."""
+    size = fit.method_fit.details.detectable
+    if not math.isfinite(size):
+        size = _STANDARD_ERRORS * fit.estimate.se
+    if not math.isfinite(size):
+        return (
+            "Which size of bias these rows would have shown is not known: `proxycal power RUN` measures it."
+        )
+    if fit.settings.scale == "log":
+        share = math.exp(fit.settings.sign * size)
+        return (
+            f"Biased rows that report {share:.0%} of the truth would have been found in nine tables of ten."
+        )
+    return (
+        f"A bias of {size:.3g} in half of the rows would have been found in nine tables of ten like this one."
+    )
+
+
+def _from_finding(fit: Fit, finding: Finding, table: str) -> Help:
+    command = ""
+    about_outcome = f"column {fit.roles.outcome!r}" in finding.statistic
+    if finding.topic == "skew" and about_outcome and fit.settings.scale != "log":
+        options = (
+            role_options(fit.roles) | setting_options(fit.settings) | {"--scale": "log", "--out": "run-log"}
+        )
+        command = shell("proxycal", "fit", table, *(part for option in options.items() for part in option))
+    return Help(f"{finding.reading} {finding.remedy}", command)
+
+
+def _rows(fit: Fit) -> list[Help]:
+    rows = fit.method_fit.details.rows_needed
+    if not math.isfinite(rows) or rows <= fit.n:
+        return []
+    more = _rounded(rows - fit.n)
+    return [
+        Help(
+            f"About {more:,} more rows of the same kind ({fit.n:,} now): then a bias of the size that is "
+            "estimated here would be found in nine tables of ten."
+        )
+    ]
+
+
+def _proxies(fit: Fit) -> list[Help]:
+    topics = {finding.topic for finding in fit.findings if not finding.ok}
+    if len(fit.roles.proxies) == 1:
+        return [
+            Help(
+                f"A second proxy of {fit.roles.outcome}, made by another instrument or office than "
+                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be told from content."
+            )
+        ]
+    if topics & {"relevance", "separation", "overlap"}:
+        return [
+            Help(
+                f"A proxy that varies more closely with the true {fit.roles.outcome} than "
+                f"{' and '.join(fit.roles.proxies[:3])}: an earlier value of the same rows, a sensor, a "
+                "register."
+            )
+        ]
+    return []
+
+
+def _validated(fit: Fit, run: str, table: str) -> list[Help]:
+    if fit.roles.truth is not None:
+        return []
+    command = shell("proxycal", "audit", run, table, "--n", _AUDITED, "--out", "audit.csv")
+    return [
+        Help(
+            f"The true value of some {_AUDITED} rows (role truth): from 30 on they answer directly, whatever "
+            "the shape of the data. The audit chooses the rows that say most.",
+            command,
+        )
+    ]
+
+
+def _trusted(fit: Fit) -> list[Help]:
+    if getattr(fit.roles, "trusted", None) is not None:
+        return []
+    return [
+        Help(
+            "A column that marks reports known to be free of the bias, such as those of audited offices "
+            "(role trusted)."
+        )
+    ]
+
+
+def _rounded(rows: float) -> int:
+    """Two digits are all that such a number knows."""
+    step = 10 ** max(int(math.log10(max(rows, 1.0))) - 1, 0)
+    return math.ceil(rows / step) * step

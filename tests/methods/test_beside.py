@@ -1,0 +1,60 @@
+"""The gradual row beside other methods: where it is computed, what it says, and that it is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import proxycal as pc
+
+ROLES = pc.Roles("y", ["p1", "p2", "p3"], ["e"])
+
+
+def draw(size, n=500, seed=4):
+    rng = np.random.default_rng(seed)
+    e = rng.normal(size=n)
+    z = 0.5 * e + 0.8 * rng.normal(size=n)
+    proxies = z[:, None] + 0.6 * rng.normal(size=(n, 3))
+    table = pd.DataFrame(proxies, columns=["p1", "p2", "p3"])
+    return table.assign(e=e, y=1.5 * z + size * e + 0.6 * rng.normal(size=n))
+
+
+@pytest.fixture(scope="module")
+def graded():
+    return pc.ProxyCalibrator(ROLES, direction="over", method="moments").fit(draw(1.0))
+
+
+def finding(model):
+    return next(one for one in model.findings_ if one.topic == "gradual")
+
+
+def test_a_graded_bias_is_told_with_its_assumption(graded, tmp_path):
+    assert graded.verdict_ != "bias found"
+    row = graded.summary().loc["gradual"]
+    own = pc.ProxyCalibrator(ROLES, direction="over", method="gradual").fit(draw(1.0))
+    assert row["alpha"] == pytest.approx(own.alpha_)
+    assert "only through content" in finding(graded).reading
+    assert "method='gradual'" in finding(graded).remedy
+    graded.save(tmp_path / "run")
+    pd.testing.assert_frame_equal(pc.load(tmp_path / "run").summary(), graded.summary())
+
+
+def test_none_is_told_as_none():
+    model = pc.ProxyCalibrator(ROLES, direction="over", method="moments").fit(draw(0.0))
+    assert "not found either" in finding(model).reading
+
+
+def test_what_is_refused_has_no_number():
+    one = pc.Roles("y", ["p1"], ["e"])
+    model = pc.ProxyCalibrator(one, direction="over", method="exact").fit(draw(1.0))
+    assert model.verdict_ != "bias found"
+    assert np.isnan(model.summary().loc["gradual", "alpha"])
+    assert "Nothing can be said" in finding(model).reading
+
+
+def test_where_a_bias_of_two_states_is_found_it_is_not_asked():
+    sim = pc.simulate(n=400, alpha=5.0, random_state=0)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+    assert model.verdict_ == "bias found"
+    assert "gradual" not in model.summary().index
