@@ -82,15 +82,7 @@ def experiment(
     inputs = Inputs(sheldus, storm_events, zones, transitions, counties, simulated)
     workers = joblib.cpu_count() if jobs is None else jobs
     # Options that do not apply are refused before anything is written.
-    if study in ("nhanes", "case-study", "polls", "ablation") and (
-        chosen or ohie or stand_in or sanity or as_published
-    ):
-        raise SettingsError(
-            "--methods, --as-published, --ohie, --stand-in and --sanity do not apply to "
-            f"{study}: leave them out"
-        )
-    if study != "ablation" and (choices or sizes):
-        raise SettingsError(f"--choices and --sizes are for ablation, not for {study}")
+    _refuse_foreign(study, bool(chosen or ohie or stand_in or sanity or as_published), bool(choices or sizes))
     if study in ("case-study", "polls") and (resume or scheduler or engine != "joblib"):
         raise SettingsError(f"--resume, --engine and --scheduler do not apply to {study}: leave them out")
     if study == "case-study":
@@ -132,6 +124,17 @@ def _case_study(
         text = perform(inputs, folder, year, quick, jobs)
     if not quiet:
         console.say(text, f"written: {folder / 'results.md'}, {folder / 'map.html'}")
+
+
+def _refuse_foreign(study: str, of_the_paper: bool, of_the_ablation: bool) -> None:
+    """Refuse options of the paper's two studies, or of the ablation, where they mean nothing."""
+    if of_the_paper and study in ("nhanes", "case-study", "polls", "ablation"):
+        raise SettingsError(
+            "--methods, --as-published, --ohie, --stand-in and --sanity do not apply to "
+            f"{study}: leave them out"
+        )
+    if of_the_ablation and study != "ablation":
+        raise SettingsError(f"--choices and --sizes are for ablation, not for {study}")
 
 
 def _listed(text: str) -> list[str]:

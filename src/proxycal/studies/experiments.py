@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 STUDIES = ("synthetic", "semisynthetic")
 # Those of another kind, with modules of their own.
-OTHERS = ("ablation", "case-study", "nhanes")
+OTHERS = ("ablation", "case-study", "nhanes", "polls")
 _QUICK = " (QUICK RUN: a smoke test with few cells and folds, not evidence)"
 _READING = (
     "The paper is Proxy-Guided Measurement Calibration (Vishnubhatla, Wan, Harrison, Raglin and Liu; CLeaR). "
