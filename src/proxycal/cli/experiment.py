@@ -17,6 +17,34 @@ if TYPE_CHECKING:
     from proxycal.studies.case_study_files import Inputs
 
 
+Methods = Annotated[
+    str, typer.Option(help="Methods to compare, such as paper,exact (default: all).", metavar="A,B")
+]
+AsPublished = Annotated[
+    bool,
+    typer.Option("--as-published", help="synthetic, semisynthetic: settings nearest to the paper's tables."),
+]
+Choices = Annotated[
+    str, typer.Option(help="ablation: choices to run, such as literal,median.", metavar="A,B")
+]
+Sizes = Annotated[str, typer.Option(help="ablation: sizes to run, such as 500,2500.", metavar="N,N")]
+Ohie = Annotated[Path | None, typer.Option(help="semisynthetic: folder of the OHIE files.", metavar="DIR")]
+StandIn = Annotated[bool, typer.Option("--stand-in", help="semisynthetic: add a simulated table like OHIE.")]
+Sanity = Annotated[bool, typer.Option("--sanity", help="Also write sanity pages of one data set.")]
+Simulated = Annotated[
+    bool, typer.Option("--simulated", help="case-study: use simulated counties and losses.")
+]
+StormEvents = Annotated[
+    Path | None, typer.Option(help="case-study: folder of Storm Events details.", metavar="DIR")
+]
+Zones = Annotated[
+    Path | None, typer.Option(help="case-study: table of forecast zones and counties.", metavar="FILE")
+]
+Transitions = Annotated[
+    Path | None, typer.Option(help="case-study: Dynamic World transitions.", metavar="FILE")
+]
+
+
 def experiment(
     study: Annotated[
         str, typer.Argument(help="synthetic, semisynthetic, ablation, case-study, nhanes or polls.")
@@ -27,41 +55,18 @@ def experiment(
     jobs: Workers = None,
     engine: EngineName = "joblib",
     scheduler: Scheduler = None,
-    methods: Annotated[
-        str, typer.Option(help="Methods to compare, such as paper,exact (default: all).", metavar="A,B")
-    ] = "",
-    as_published: Annotated[
-        bool,
-        typer.Option(
-            "--as-published", help="synthetic, semisynthetic: settings nearest to the paper's tables."
-        ),
-    ] = False,
-    choices: Annotated[
-        str, typer.Option(help="ablation: choices to run, such as literal,median.", metavar="A,B")
-    ] = "",
-    sizes: Annotated[str, typer.Option(help="ablation: sizes to run, such as 500,2500.", metavar="N,N")] = "",
-    ohie: Annotated[
-        Path | None, typer.Option(help="semisynthetic: folder of the OHIE files.", metavar="DIR")
-    ] = None,
-    stand_in: Annotated[
-        bool, typer.Option("--stand-in", help="semisynthetic: add a simulated table like OHIE.")
-    ] = False,
-    sanity: Annotated[
-        bool, typer.Option("--sanity", help="Also write sanity pages of one data set.")
-    ] = False,
-    simulated: Annotated[
-        bool, typer.Option("--simulated", help="case-study: use simulated counties and losses.")
-    ] = False,
+    methods: Methods = "",
+    as_published: AsPublished = False,
+    choices: Choices = "",
+    sizes: Sizes = "",
+    ohie: Ohie = None,
+    stand_in: StandIn = False,
+    sanity: Sanity = False,
+    simulated: Simulated = False,
     sheldus: Annotated[Path | None, typer.Option(help="case-study: SHELDUS export.", metavar="FILE")] = None,
-    storm_events: Annotated[
-        Path | None, typer.Option(help="case-study: folder of Storm Events details.", metavar="DIR")
-    ] = None,
-    zones: Annotated[
-        Path | None, typer.Option(help="case-study: table of forecast zones and counties.", metavar="FILE")
-    ] = None,
-    transitions: Annotated[
-        Path | None, typer.Option(help="case-study: Dynamic World transitions.", metavar="FILE")
-    ] = None,
+    storm_events: StormEvents = None,
+    zones: Zones = None,
+    transitions: Transitions = None,
     counties: Annotated[Path | None, typer.Option(help="case-study: ACS table.", metavar="FILE")] = None,
     year: Annotated[int | None, typer.Option(help="case-study: map year (default: latest).")] = None,
     quiet: Quiet = False,
