@@ -103,8 +103,9 @@ class Found:
         ----------
         kind : str, default None
             "estimates", "residual", "calibrated", "content", "who", "gate", "totals", "sizes", "gaps",
-            "graded" or "power"; an unknown kind is answered with the list of them. None for the main picture: what is
-            left of the outcome after its content, or the errors of validated rows where there are some.
+            "graded" or "power"; an unknown kind is answered with the list of them. None for the main
+            picture: what is left of the outcome after its content, or the errors of validated rows where
+            there are some.
         ax : matplotlib Axes, default None
             Where to draw; None for a figure of its own.
 

@@ -5,7 +5,6 @@ table --Encoder--> arrays --method--> MethodFit --effect--> rows --> Fit (result
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +26,7 @@ from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     import numpy as np

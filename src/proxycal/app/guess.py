@@ -226,7 +226,7 @@ def _is_free_text(column: _Column) -> bool:
     if column.number:
         return False
     some = column.values.head(_ROWS // 20).astype(str)
-    wordy = some.str.split().str.len() >= _WORDS
+    wordy = some.map(lambda value: len(value.split()) >= _WORDS)
     repeats = column.levels <= _NEARLY_ALL * len(column.values)
     return bool(wordy.mean() > 0.5) and (not repeats or bool(column.called(_TEXT)))
 
