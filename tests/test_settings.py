@@ -27,7 +27,7 @@ def test_toml_round_trip_is_exact():
         effect='by:hazard "x"\\ \x7f é😀\n',
         level=0.1 + 0.2,
         sections={
-            "paper": PaperSettings(learning_rate=1e-7, beta=3e17, encode_environment=False, validation=1 / 7)
+            "paper": PaperSettings(learning_rate=1e-7, beta=3e17, encode_environment=True, validation=1 / 7)
         },
     )
     assert Settings.from_toml(settings.to_toml()) == settings
@@ -42,9 +42,12 @@ def test_toml_is_plain_keys_then_sections():
 def test_every_field_survives_toml_at_a_value_that_is_not_its_default():
     other = {
         "cut": "otsu",
-        "prior": "standard",
+        "prior": "conditional",
+        "quantile": 0.7,
+        "variance": "by row",
+        "scale_outcome": False,
         "norm": "layer",
-        "encode_environment": False,
+        "encode_environment": True,
         "adjust": False,
         "warmup": 0.5,
         "device": "cuda:1",
@@ -130,3 +133,11 @@ def test_the_published_preset_has_no_step_floor_one_start_and_plain_differences(
     literal = PaperSettings.literal()
     assert (literal.min_steps, literal.restarts, literal.warmup, literal.adjust) == (0, 1, 0.0, False)
     assert (literal.epochs, literal.batch_size, literal.width, literal.learning_rate) == (50, 512, 256, 1e-3)
+    assert (literal.prior, literal.encode_environment, literal.score_beta) == ("conditional", True, 1.0)
+
+
+def test_the_setting_nearest_to_the_tables_differs_from_the_literal_one_where_the_paper_is_silent():
+    literal, published = PaperSettings.literal(), PaperSettings.published()
+    names = [field.name for field in dataclasses.fields(literal)]
+    changed = {name for name in names if getattr(literal, name) != getattr(published, name)}
+    assert changed == {"depth", "variance", "scale_outcome", "cut", "quantile"}

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 STUDIES = ("synthetic", "semisynthetic")
 # Those of another kind, with modules of their own.
-OTHERS = ("case-study", "nhanes")
+OTHERS = ("ablation", "case-study", "nhanes", "polls")
 _QUICK = " (QUICK RUN: a smoke test with few cells and folds, not evidence)"
 _READING = (
     "The paper is Proxy-Guided Measurement Calibration (Vishnubhatla, Wan, Harrison, Raglin and Liu; CLeaR). "
@@ -75,11 +75,17 @@ def perform(study: Study, out: Path, how: How) -> str:
 
 
 def make(
-    name: str, quick: bool, methods: Sequence[str] = (), ohie: str | None = None, stand_in: bool = False
+    name: str,
+    quick: bool,
+    methods: Sequence[str] = (),
+    ohie: str | None = None,
+    stand_in: bool = False,
+    as_published: bool = False,
 ) -> Study:
     """The study of that name, with all methods if none are given; networks need torch.
 
     ohie : folder of the OHIE files. stand_in : a simulated table like OHIE, called that in every table.
+    as_published : the paper's method and data by `PaperSettings.published()`, not by our best reading.
     """
     if name not in STUDIES:
         raise SettingsError(f"experiment '{name}' is not known: use one of {', '.join((*STUDIES, *OTHERS))}")
@@ -88,11 +94,11 @@ def make(
     if name == "synthetic":
         if ohie is not None or stand_in:
             raise SettingsError("--ohie and --stand-in belong to the semisynthetic study: leave them out")
-        return studies.synthetic(quick, chosen)
+        return studies.synthetic(quick, chosen, as_published)
     if ohie is not None:
         load_ohie(ohie)  # reports missing files now, not in every cell
     more = ({} if ohie is None else {"OHIE": ohie}) | ({STAND_IN: ""} if stand_in else {})
-    return studies.semisynthetic(quick, chosen, more)
+    return studies.semisynthetic(quick, chosen, more, as_published)
 
 
 def write(study: Study, long: pd.DataFrame, out: Path, code: str) -> str:
@@ -149,7 +155,8 @@ def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequ
     torch = f" torch {metadata.version('torch')}." if study.trains_networks else ""
     lines = [
         f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
-        f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}` with "
+        f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}"
+        f"{' --as-published' if study.as_published else ''}` with "
         f"{machine(code)}{torch}", "", _READING, "",
     ]  # fmt: skip
     lines += [to_markdown(grid) for grid in grids]

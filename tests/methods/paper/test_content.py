@@ -108,7 +108,7 @@ def test_a_last_batch_of_one_row_trains(rows: int, norm: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"beta": 2.0}, {"prior": "standard"}, {"norm": "layer"}, {"encode_environment": False}, {"d_z": 3},
+        {"beta": 2.0}, {"prior": "conditional"}, {"norm": "layer"}, {"encode_environment": True}, {"d_z": 3},
         {"width": 9}, {"depth": 3}, {"batch_size": 16}, {"learning_rate": 2e-3},
         {"variance_learning_rate": 1e-3}, {"min_steps": 10},
     ],
@@ -161,8 +161,9 @@ def test_a_loss_that_is_not_finite_names_stage_epoch_term_and_column(bad: float)
 def test_a_bad_environment_value_on_a_validation_row_is_named_too() -> None:
     P, E, _ = _easy(80)
     E[70, 0] = np.nan
+    seeing, rows = replace(TINY, encode_environment=True), ([np.arange(60)], [np.arange(60, 80)])
     with pytest.raises(TrainingError, match=r"validation rows.*'income'"):
-        fit_content(P, E, np.ones(80), [np.arange(60)], [np.arange(60, 80)], TINY, 0, names=P_NAMES + E_NAMES)
+        fit_content(P, E, np.ones(80), *rows, seeing, 0, names=P_NAMES + E_NAMES)
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:

@@ -29,6 +29,16 @@ def test_finds_the_biased_rows_whatever_the_orientation_of_the_score(two_humps, 
     assert rule.two_groups
 
 
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize(("direction", "effect"), [("over", 5.0), ("under", -5.0)])
+def test_a_quantile_leaves_its_share_of_the_rows_unbiased(two_humps, flip, direction, effect):
+    score, a = two_humps
+    rule = split(flip * score, effect * a, "quantile", direction, quantile=0.8)
+    assert np.mean(rule.biased(flip * score)) == pytest.approx(0.2, abs=0.001)
+    # Those are all truly biased: 0.2 of the rows against 0.35.
+    assert a[rule.biased(flip * score)].mean() > 0.98
+
+
 def test_the_stated_direction_decides_which_side_is_biased(two_humps):
     score, a = two_humps
     over, under = (split(score, 5.0 * a, direction=d) for d in ("over", "under"))
@@ -146,7 +156,7 @@ def test_content_residual_removes_what_content_explains():
 
 def test_bad_input():
     a = np.array([0.0, 1.0, 2.0])
-    with pytest.raises(SettingsError, match="'mixture', 'median' or 'otsu'"):
+    with pytest.raises(SettingsError, match="'mixture', 'median', 'otsu' or 'quantile'"):
         split(a, a, cut="mean")
     with pytest.raises(SettingsError, match="'over' or 'under'"):
         split(a, a, direction="up")

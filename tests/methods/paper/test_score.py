@@ -132,8 +132,10 @@ def test_the_start_with_the_best_validation_loss_is_kept() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"beta": 2.0},
-        {"prior": "standard"},
+        {"score_beta": 2.0},
+        {"prior": "conditional"},
+        {"variance": "by row"},
+        {"scale_outcome": False},
         {"norm": "layer"},
         {"warmup": 0.5},
         {"variance_learning_rate": 1e-3},
@@ -172,3 +174,36 @@ def test_a_fit_restored_from_its_tensors_is_the_same_fit() -> None:
     assert (restored.kl, restored.score_share, restored.stopped) == (fit.kl, fit.score_share, fit.stopped)
     with pytest.raises(StoreError, match="decoder"):
         BiasVaeFit.from_tensors(TINY, (3, 2), fit.tensors)
+
+
+@pytest.mark.parametrize("variance", ["by row", "fixed"])
+def test_the_variance_may_be_stated_by_the_decoder_or_fixed(variance: str) -> None:
+    fit = _fit(300, 5.0, replace(TINY, variance=variance))
+    assert ("log_variance" in fit.state) == (variance == "fixed")
+    if variance == "fixed":
+        assert fit.state["log_variance"].item() == 0.0
+    y, z, E, _ = _biased(50, 5.0, seed=1)
+    again = BiasVaeFit.from_tensors(fit.settings, (2, 2), fit.tensors)
+    np.testing.assert_allclose(again.score(y, z, E), fit.score(y, z, E), rtol=1e-6)
+    assert fit.reconstruct(fit.score(y, z, E), z).shape == (50,)
+
+
+def test_an_outcome_left_in_its_units_keeps_them() -> None:
+    raw = _fit(300, 5.0, replace(TINY, scale_outcome=False))
+    np.testing.assert_array_equal(raw.scale["y"], [0.0, 1.0])
+    assert 0 <= raw.score_share < 1
+
+
+def test_a_weak_kl_keeps_the_score_of_a_small_bias_alive() -> None:
+    # A bias of half an sd of the outcome; with a weight of 1 the score is empty.
+    y, z, E, A = _biased(900, 1.0)
+    rows = np.arange(100, 900), np.arange(100)
+    share = []
+    for beta in (1.0, 0.1):
+        fit = fit_bias_vae(y, z, E, np.ones(900), [rows[0]], [rows[1]], replace(WORKING, score_beta=beta), 0)[
+            0
+        ]
+        a_hat = fit.score(y, z, E)
+        share.append(max(np.mean((a_hat > np.median(a_hat)) == A), np.mean((a_hat < np.median(a_hat)) == A)))
+    assert share[1] > 0.85
+    assert share[1] > share[0]

@@ -15,7 +15,8 @@ from proxycal.methods.paper.settings import PaperSettings
     [
         ("d_z", 0), ("d_z", True), ("k", 0), ("width", 0), ("depth", 0), ("depth", 2.0), ("epochs", 0),
         ("batch_size", 1), ("min_steps", -1), ("restarts", 0), ("norm", "group"), ("prior", "flat"),
-        ("cut", "mean"), ("beta", -0.1), ("beta", float("nan")), ("warmup", 1.0), ("learning_rate", 0.0),
+        ("cut", "mean"), ("quantile", 1.0), ("variance", "free"), ("beta", -0.1), ("beta", float("nan")),
+        ("score_beta", 0.0), ("warmup", 1.0), ("learning_rate", 0.0),
         ("variance_learning_rate", float("inf")), ("validation", 0.5), ("device", "tpu"),
     ],
 )  # fmt: skip

@@ -17,13 +17,13 @@ from proxycal.methods.paper.networks.batches import (
     model_axis,
 )
 from proxycal.methods.paper.networks.gaussian import (
-    clamp_log_variance,
     kl_divergence,
     mean_and_log_variance,
     negative_log_likelihood,
+    observed,
     sample,
 )
-from proxycal.methods.paper.networks.nets import PRECISION, Mlp, draw_parameters
+from proxycal.methods.paper.networks.nets import PRECISION, Mlp, decoder_and_variance, draw_parameters
 from proxycal.methods.paper.networks.rows import FileRows, MemoryRows
 from proxycal.methods.paper.networks.state import frozen, one_model, state_of
 from proxycal.methods.paper.networks.train import (
@@ -53,7 +53,8 @@ class ContentVae(nn.Module):
     Generative model, for every unit:
 
         z | E ~ N(m(E), diag s2(E))        prior="conditional", or N(0, I) with prior="standard"
-        P | z ~ N(g(z), diag v)            v learned, one variance per proxy, the same for all units
+        P | z ~ N(g(z), diag v)            v learned, one variance per proxy, the same for all units;
+                                           a network v(z) with variance="by row", or 1 with "fixed"
 
     Inference:
 
@@ -74,18 +75,21 @@ class ContentVae(nn.Module):
         n_in = n_proxies + (n_environment if settings.encode_environment else 0)
         shape = (settings.width, settings.depth, settings.norm)
         self.encoder = Mlp(n_models, n_in, 2 * settings.d_z, *shape)
-        self.decoder = Mlp(n_models, settings.d_z, n_proxies, *shape)
+        self.decoder, self.log_variance = decoder_and_variance(n_models, settings.d_z, n_proxies, settings)
         self.prior = (
             Mlp(n_models, n_environment, 2 * settings.d_z, *shape)
             if settings.prior == "conditional" and n_environment > 0
             else None
         )
-        self.log_variance = nn.Parameter(torch.zeros(n_models, n_proxies, 1, dtype=PRECISION))
 
     def posterior(self, P: Tensor, E: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of q(z | P, E), each (F, d_z, B)."""
         x = torch.cat([P, E], dim=1) if self.encode_environment else P
         return mean_and_log_variance(self.encoder(x, mask))
+
+    def proxies(self, z: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Mean (F, p, B) and log-variance of p(P | z)."""
+        return observed(self.decoder(z, mask), self.log_variance)
 
     def kl_per_latent(
         self, mean: Tensor, log_variance: Tensor, E: Tensor, mask: Tensor | None = None
@@ -104,8 +108,8 @@ class ContentVae(nn.Module):
         """The named terms of the loss in nats per row, (F, B)."""
         P, E = rows["P"], rows["E"]
         mean, log_variance = self.posterior(P, E, mask)
-        proxies = self.decoder(sample(mean, log_variance, noise), mask)
-        misfit = negative_log_likelihood(P, proxies, clamp_log_variance(self.log_variance))
+        proxies, spread = self.proxies(sample(mean, log_variance, noise), mask)
+        misfit = negative_log_likelihood(P, proxies, spread)
         kl = self.kl_per_latent(mean, log_variance, E, mask)
         return {"reconstruction": misfit.sum(1), "kl": kl.sum(1)}
 
@@ -148,7 +152,7 @@ class ContentFit:
         with one_thread(), torch.no_grad():
             for begin in range(0, len(z_hat), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
-                P[rows] = vae.decoder(one_model(z_hat[rows]))[0].T.numpy()
+                P[rows] = vae.proxies(one_model(z_hat[rows]))[0][0].T.numpy()
         return P
 
     @property

@@ -277,7 +277,7 @@ def _grouped_and_matched(
     def matched(rule: Split) -> MatchFit:
         return match_effect(y, z, rule.biased(a), paper.k, w, arrays.cluster, paper.adjust)
 
-    rule = split(a[validation], left[validation], paper.cut, "over", w[validation])
+    rule = split(a[validation], left[validation], paper.cut, "over", w[validation], paper.quantile)
     try:
         match = matched(rule)
     except TableError:

@@ -89,11 +89,13 @@ def split(
     cut: Cut = "mixture",
     direction: str = "over",
     weights: np.ndarray | None = None,
+    quantile: float = 0.5,
 ) -> Split:
     """Choose the threshold of a_hat (n,), on validation rows, and say which side is biased.
 
     y (n,) is the outcome given its content, such as `content_residual(y_obs, z_hat)`: the side with the
-    higher mean is the biased one for "over", the lower one for "under".
+    higher mean is the biased one for "over", the lower one for "under". `quantile` is the share of the rows
+    on the unbiased side, for cut="quantile".
 
     >>> a_hat = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> rule = split(a_hat, -a_hat, cut="otsu")
@@ -120,11 +122,16 @@ def split(
     if cut == "mixture":
         threshold = _crossing(mixture)
     elif cut == "median":
-        threshold = _median(a_hat, w)
+        threshold = _halves(a_hat, w, 0.5)
+    elif cut == "quantile":
+        # The score may be turned: which end is the unbiased one, the outcome says.
+        threshold = _halves(
+            a_hat, w, quantile if _rises(a_hat, y, w) == (direction == "over") else 1 - quantile
+        )
     elif cut == "otsu":
         threshold = _otsu(a_hat, w)
     else:
-        raise SettingsError(f"cut={cut!r} is not known: use 'mixture', 'median' or 'otsu'.")
+        raise SettingsError(f"cut={cut!r} is not known: use 'mixture', 'median', 'otsu' or 'quantile'.")
 
     above = a_hat > threshold
     rises = np.average(y[above], weights=w[above]) >= np.average(y[~above], weights=w[~above])
@@ -228,11 +235,17 @@ def _otsu(a: np.ndarray, w: np.ndarray) -> float:
     return float((values[best] + values[best + 1]) / 2)
 
 
-def _median(a: np.ndarray, w: np.ndarray) -> float:
-    """The middle of the scores, or the gap below the largest one if that is it: no side stays empty."""
-    middle = _quantile(a, w, 0.5)
+def _halves(a: np.ndarray, w: np.ndarray, share: float) -> float:
+    """A quantile of the scores, or the gap below the largest one if that is it: no side stays empty."""
+    middle = _quantile(a, w, share)
     values = np.unique(a)
     return float((values[-2] + values[-1]) / 2) if middle >= values[-1] else middle
+
+
+def _rises(a: np.ndarray, y: np.ndarray, w: np.ndarray) -> bool:
+    """Whether the outcome is higher where the score is above its middle."""
+    above = a > _halves(a, w, 0.5)
+    return bool(np.average(y[above], weights=w[above]) >= np.average(y[~above], weights=w[~above]))
 
 
 def _quantile(a: np.ndarray, w: np.ndarray, share: float) -> float:

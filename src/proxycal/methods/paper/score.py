@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -21,13 +21,13 @@ from proxycal.methods.paper.networks.batches import (
     model_axis,
 )
 from proxycal.methods.paper.networks.gaussian import (
-    clamp_log_variance,
     kl_divergence,
     mean_and_log_variance,
     negative_log_likelihood,
+    observed,
     sample,
 )
-from proxycal.methods.paper.networks.nets import PRECISION, Mlp, draw_parameters
+from proxycal.methods.paper.networks.nets import PRECISION, Mlp, decoder_and_variance, draw_parameters
 from proxycal.methods.paper.networks.rows import MemoryRows
 from proxycal.methods.paper.networks.state import frozen, one_model, state_of
 from proxycal.methods.paper.networks.train import (
@@ -51,19 +51,20 @@ SCORE_QUANTILES = np.linspace(0.05, 0.95, 10)
 class BiasVae(nn.Module):
     """A real score a of the bias, from what the content leaves unexplained in the outcome.
 
-    Generative model, for every unit, y standardised:
+    Generative model, for every unit, y standardised (raw with scale_outcome=False):
 
         a | E ~ N(m(E), s2(E))             prior="conditional", or N(0, 1) with prior="standard"
-        y | z_hat, a ~ N(g(z_hat, a), v)   v learned, one variance for all units
+        y | z_hat, a ~ N(g(z_hat, a), v)   v learned, one variance for all units; a network v(z_hat, a)
+                                           with variance="by row", or 1 with "fixed"
 
     Inference:
 
         q(a | y, z_hat, E) = N(mu(y, z_hat, E), t2(y, z_hat, E))
 
-    Loss per unit, in nats (the negative ELBO when beta = 1):
+    Loss per unit, in nats (the negative ELBO when score_beta = 1):
 
         reconstruction = -log p(y | z_hat, a), a = mu + t * noise      kl = KL(q(a|y,z_hat,E) || p(a|E))
-        loss = reconstruction + beta * kl
+        loss = reconstruction + score_beta * kl
 
     m, s2, g, mu and t2 are MLPs; a_hat = mu(y, z_hat, E). Its scale and its sign are arbitrary.
     """
@@ -73,22 +74,20 @@ class BiasVae(nn.Module):
         self.n_latents = 1
         shape = (settings.width, settings.depth, settings.norm)
         self.encoder = Mlp(n_models, 1 + n_content + n_environment, 2, *shape)
-        self.decoder = Mlp(n_models, n_content + 1, 1, *shape)
+        self.decoder, self.log_variance = decoder_and_variance(n_models, n_content + 1, 1, settings)
         self.prior = (
             Mlp(n_models, n_environment, 2, *shape)
             if settings.prior == "conditional" and n_environment > 0
             else None
         )
-        self.log_variance = nn.Parameter(torch.zeros(n_models, 1, 1, dtype=PRECISION))
 
     def posterior(self, y: Tensor, z: Tensor, E: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of q(a | y, z_hat, E), each (F, 1, B)."""
         return mean_and_log_variance(self.encoder(torch.cat([y, z, E], dim=1), mask))
 
-    def outcome(self, a: Tensor, z: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Mean of p(y | z_hat, a), standardised, (F, 1, B)."""
-        mean: Tensor = self.decoder(torch.cat([z, a], dim=1), mask)
-        return mean
+    def outcome(self, a: Tensor, z: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Mean (F, 1, B) and log-variance of p(y | z_hat, a), of the standardised outcome."""
+        return observed(self.decoder(torch.cat([z, a], dim=1), mask), self.log_variance)
 
     def kl(self, mean: Tensor, log_variance: Tensor, E: Tensor, mask: Tensor | None = None) -> Tensor:
         """KL of the posterior from the prior, (F, 1, B)."""
@@ -105,8 +104,8 @@ class BiasVae(nn.Module):
         """The named terms of the loss in nats per row, (F, B)."""
         y, z, E = rows["y"], rows["z"], rows["E"]
         mean, log_variance = self.posterior(y, z, E, mask)
-        fitted = self.outcome(sample(mean, log_variance, noise), z, mask)
-        misfit = negative_log_likelihood(y, fitted, clamp_log_variance(self.log_variance))
+        fitted, spread = self.outcome(sample(mean, log_variance, noise), z, mask)
+        misfit = negative_log_likelihood(y, fitted, spread)
         kl = self.kl(mean, log_variance, E, mask)
         return {"reconstruction": misfit[:, 0], "kl": kl[:, 0]}
 
@@ -116,7 +115,7 @@ class BiasVaeFit:
     """A trained bias VAE, frozen.
 
     state : parameters and running statistics by name (float32)
-    scale : "y" (2,) and "z" (2, d): mean and standard deviation of the training rows
+    scale : "y" (2,) and "z" (2, d): mean and standard deviation that were taken out, of the training rows
     history : "train_reconstruction", "train_kl", "train_loss" and the same for "validation_": (epochs,)
     kl : mean KL of the score over the training rows, in nats
     score_share : variance that the score alone moves in the decoder, relative to the outcome's variance; it
@@ -160,7 +159,7 @@ class BiasVaeFit:
             for begin in range(0, len(z_hat), ROWS_AT_ONCE):
                 rows = slice(begin, begin + ROWS_AT_ONCE)
                 z = one_model((z_hat[rows] - z_mean) / z_sd)
-                y[rows] = vae.outcome(one_model(a[rows, None]), z)[0, 0].numpy()
+                y[rows] = vae.outcome(one_model(a[rows, None]), z)[0][0, 0].numpy()
         return y_mean + y_sd * y
 
     def _module(self) -> BiasVae:
@@ -283,7 +282,7 @@ def _fit_group(
     """Fit the models that take equally many steps: model f, restart r stands at f * restarts + r."""
     R = settings.restarts
     dims = parts[0].z_hat.shape[1], parts[0].E.shape[1]
-    scales = [_scale(part, weights) for part in parts]
+    scales = [_scale(part, weights, settings.scale_outcome) for part in parts]
     data = _columns(parts, scales, R)
     rows = as_positions([part.train for part in parts for _ in range(R)])
     held_out = as_positions([part.validation for part in parts for _ in range(R)])
@@ -292,7 +291,8 @@ def _fit_group(
     draw_parameters(vae, generators)
     source = MemoryRows(data, torch.as_tensor(weights, dtype=PRECISION))
     labels = {"y": ("the outcome",)} | ({"E": tuple(names)} if names else {})
-    trained = train_on(source, vae, rows, held_out, settings, generators, STAGE, labels, report)
+    weighed = replace(settings, beta=settings.score_beta)
+    trained = train_on(source, vae, rows, held_out, weighed, generators, STAGE, labels, report)
 
     kl, share = mean_over_rows(vae.kl_of_rows, source, rows)[:, 0], _score_share(vae, data, rows)
     at_best = trained.history["validation_loss"][np.arange(len(rows)), trained.best_epoch - 1]
@@ -322,10 +322,11 @@ def _restart_seed(seed: int, restart: int) -> int:
     return int(np.random.SeedSequence([seed, restart]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _scale(part: _Part, weights: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean and standard deviation of y and of z_hat over the training rows."""
+def _scale(part: _Part, weights: np.ndarray, scale_outcome: bool) -> dict[str, np.ndarray]:
+    """Mean and standard deviation of y and of z_hat over the training rows; of y, 0 and 1 if it stays raw."""
     w = weights[part.train]
-    return {"y": _mean_and_sd(part.y[part.train], w), "z": _mean_and_sd(part.z_hat[part.train], w)}
+    y = _mean_and_sd(part.y[part.train], w) if scale_outcome else np.array([0.0, 1.0])
+    return {"y": y, "z": _mean_and_sd(part.z_hat[part.train], w)}
 
 
 def _columns(
@@ -352,7 +353,7 @@ def _score_share(vae: BiasVae, data: Mapping[str, Tensor], rows: list[Tensor]) -
     """Variance that the score alone moves in the decoder, relative to the outcome's variance, (F,).
 
     The mean over units of the variance of g(z_hat, a) while a runs through the quantiles of a_hat and
-    z_hat stays; the outcome is standardised, so its variance is 1.
+    z_hat stays.
     """
     sets = RowSets.stack([r[:: 1 + len(r) // ROWS_AT_ONCE] for r in rows])
     with torch.no_grad():
@@ -361,7 +362,10 @@ def _score_share(vae: BiasVae, data: Mapping[str, Tensor], rows: list[Tensor]) -
         if sets.mask is not None:
             a_hat[sets.mask == 0] = torch.nan
         levels = torch.nanquantile(a_hat[:, 0], torch.as_tensor(SCORE_QUANTILES, dtype=a_hat.dtype), dim=-1)
-        fitted = [vae.outcome(level[:, None, None].expand(-1, 1, z.shape[-1]), z) for level in levels]
+        fitted = [vae.outcome(level[:, None, None].expand(-1, 1, z.shape[-1]), z)[0] for level in levels]
         variance = torch.stack(fitted).var(dim=0, correction=0)[:, 0]
         w = sets.weights(torch.ones(data["z"].shape[-1], dtype=PRECISION))
-        return ((variance * w).sum(-1) / w.sum(-1)).numpy()
+        w = w / w.sum(-1, keepdim=True)
+        y = sets.take(data["y"])[:, 0]
+        spread = (y.square() * w).sum(-1) - (y * w).sum(-1).square()
+        return ((variance * w).sum(-1) / spread.clamp(min=1e-12)).numpy()

@@ -8,6 +8,7 @@ from proxycal.methods.paper.networks.gaussian import (
     kl_divergence,
     mean_and_log_variance,
     negative_log_likelihood,
+    observed,
     sample,
 )
 
@@ -44,3 +45,13 @@ def test_log_variances_are_kept_where_the_loss_stays_finite() -> None:
     assert mean.flatten().tolist() == [1.0, 2.0]
     assert log_variance.flatten().tolist() == list(LOG_VARIANCE_RANGE)
     assert math.isfinite(float(kl_divergence(mean, log_variance, mean * 0, mean * 0).sum()))
+
+
+def test_a_decoder_states_its_variance_itself_or_shares_one() -> None:
+    output = torch.tensor([[[1.0], [2.0], [0.5], [1e9]]])
+    mean, log_variance = observed(output, None)
+    assert mean.flatten().tolist() == [1.0, 2.0]
+    assert log_variance.flatten().tolist() == [0.5, LOG_VARIANCE_RANGE[1]]
+    mean, log_variance = observed(output, torch.tensor([[[-1e9]]]))
+    assert mean is output
+    assert log_variance.item() == LOG_VARIANCE_RANGE[0]

@@ -23,6 +23,13 @@ def mean_and_log_variance(output: Tensor) -> tuple[Tensor, Tensor]:
     return mean, clamp_log_variance(raw)
 
 
+def observed(output: Tensor, shared: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Mean and log-variance that a decoder states: both its own output, or the mean beside a shared one."""
+    if shared is None:
+        return mean_and_log_variance(output)
+    return output, clamp_log_variance(shared)
+
+
 def kl_divergence(mean_q: Tensor, log_var_q: Tensor, mean_p: Tensor, log_var_p: Tensor) -> Tensor:
     """KL(N(mean_q, var_q) || N(mean_p, var_p)) per dimension, in nats; shapes as broadcast."""
     # KL = 1/2 [ log(var_p / var_q) + (var_q + (mean_q - mean_p)^2) / var_p - 1 ]

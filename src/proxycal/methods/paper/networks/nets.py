@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from proxycal.methods.paper.settings import PaperSettings
 
 # Single precision halves the time of a step. Training amplifies the last digit about a million times, so a
 # fit may not depend on the models trained beside it in any digit: every sum below runs in an order that is
@@ -160,6 +163,19 @@ class Mlp(nn.Module):
             x = layer(x, mask)
         out: Tensor = self.out(x)
         return out
+
+
+def decoder_and_variance(
+    n_models: int, n_in: int, n_out: int, settings: PaperSettings
+) -> tuple[Mlp, nn.Parameter | None]:
+    """The network of a decoder, and its log-variances (F, n_out, 1) where the network does not state them."""
+    by_row = settings.variance == "by row"
+    n_stated = 2 * n_out if by_row else n_out
+    net = Mlp(n_models, n_in, n_stated, settings.width, settings.depth, settings.norm)
+    if by_row:
+        return net, None
+    zeros = torch.zeros(n_models, n_out, 1, dtype=PRECISION)
+    return net, nn.Parameter(zeros, requires_grad=settings.variance == "learned")
 
 
 def draw_parameters(module: nn.Module, generators: list[torch.Generator]) -> None:

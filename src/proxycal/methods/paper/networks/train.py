@@ -42,7 +42,7 @@ class Vae(Protocol):
         """Move parameters and running statistics to a device, in place."""
 
     def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """Everything that is learned; the observation variances are called "log_variance"."""
+        """Everything that is learned; observation variances shared by all rows are called "log_variance"."""
 
     def state_dict(self) -> dict[str, Tensor]:
         """Parameters and running statistics by name, each (F, ...)."""

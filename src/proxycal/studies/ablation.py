@@ -1,0 +1,245 @@
+"""`proxycal experiment ablation`: the paper's method with one open choice changed at a time.
+
+    choice = settings of the method + scales of the simulated noise
+    cell   = choice x data set (n, d_z, alpha, noise), the first folds of ten
+
+Every choice is put beside the published cells of table 2: how far its relative bias, its relative RMSE and
+its sd over folds are from theirs. Cells are kept as they are done (see sweep.py); a folder may be filled in
+several runs, of some sizes or some choices each, and its page says which part of the grid it holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from proxycal.errors import SettingsError
+from proxycal.extras import require_torch
+from proxycal.files import write_table, write_text
+from proxycal.methods.paper.settings import PaperSettings
+from proxycal.settings import Settings
+from proxycal.studies.pages import code_digest, machine, markdown_table, paper_table
+from proxycal.studies.protocol import judge, make_folds, paper_answers, truth_of
+from proxycal.studies.studies import LIBRARIES, NOISES, PUBLISHED_NOISE
+from proxycal.studies.sweep import Cell, finished, sweep
+from proxycal.testing.simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from proxycal.studies.sweep import Done, How
+
+SIZES, LATENTS, ALPHAS = (500, 2500, 10000), (5, 1, 20), (1, 5, 10)
+N_FOLDS, FOLDS, QUICK_FOLDS = 10, 5, 2
+KEYS = ["choice", "n", "d_z", "alpha", "noise"]
+# Kept of every fold: the estimate, who is told right, and the three metrics of the paper's appendix.
+METRICS = ("alpha", "accuracy", "a_mae", "z_mae", "rmse_proxies")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one choice changes: settings of the method, scales of the data, and a line for the reader."""
+
+    says: str
+    paper: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _stated(settings: PaperSettings, **changes: Any) -> dict[str, Any]:
+    """Every setting by name, with changes; d_z is the data set's."""
+    return {**asdict(settings), **changes}
+
+
+def _literal(**changes: Any) -> dict[str, Any]:
+    return _stated(PaperSettings.literal(), **changes)
+
+
+def _published(**changes: Any) -> dict[str, Any]:
+    return _stated(PaperSettings.published(), **changes)
+
+
+_CONTENT_ONLY = {"prior": "standard", "encode_environment": False}
+CHOICES: dict[str, Choice] = {
+    "literal": Choice("`PaperSettings.literal()`, the text to the letter, on our data", _literal()),
+    "quiet": Choice("literal, noise of sd 0.1 in outcome and proxies", _literal(), PUBLISHED_NOISE),
+    "median": Choice("literal, groups cut at the median", _literal(cut="median")),
+    "fixed": Choice("literal, observation variance fixed at 1", _literal(variance="fixed")),
+    "by-row": Choice("literal, observation variance stated by the decoder", _literal(variance="by row")),
+    "raw": Choice("literal, outcome not standardised", _literal(scale_outcome=False)),
+    "standard-prior": Choice("literal, N(0, I) priors", _literal(prior="standard")),
+    "beta-0.1": Choice("literal, KL weight of 0.1 in both stages", _literal(beta=0.1, score_beta=0.1)),
+    "content-only": Choice("literal, N(0, I) priors, E not in the encoder", _literal(**_CONTENT_ONLY)),
+    "deeper": Choice("literal, two hidden layers", _literal(depth=3)),
+    "layer-norm": Choice("literal, layer instead of batch norm", _literal(norm="layer")),
+    "k-1": Choice("literal, one neighbour", _literal(k=1)),
+    "adjusted": Choice("literal, matching adjusted by regression", _literal(adjust=True)),
+    "steps": Choice("literal, at least 400 steps", _literal(min_steps=400)),
+    "published": Choice("`PaperSettings.published()`, quiet noise", _published(), PUBLISHED_NOISE),
+    "published-mixture": Choice("published, mixture cut", _published(cut="mixture"), PUBLISHED_NOISE),
+    "published-median": Choice("published, cut at the median", _published(cut="median"), PUBLISHED_NOISE),
+    "published-noisy": Choice("published, noise of our data", _published()),
+    "shallow": Choice("published, one hidden layer", _published(depth=2), PUBLISHED_NOISE),
+    "weak-kl": Choice(
+        "published, N(0, I) priors, E not in the encoder, KL weight of 0.1 for the score",
+        _published(**_CONTENT_ONLY, score_beta=0.1), PUBLISHED_NOISE,
+    ),
+    "default": Choice("`PaperSettings()`, our best reading, on our data"),
+}  # fmt: skip
+QUICK = ("literal", "median")
+
+
+def grid(quick: bool = False, choices: Sequence[str] = (), sizes: Sequence[int] = ()) -> tuple[Cell, ...]:
+    """The cells, the cheapest data sets first; the short form is n = 500, d_z = 5, two choices, two folds.
+
+    >>> len(grid()) == len(CHOICES) * 54, len(grid(quick=True))
+    (True, 6)
+    """
+    unknown = [name for name in choices if name not in CHOICES]
+    if unknown:
+        raise SettingsError(f"choice '{unknown[0]}' is not known: use one or more of {', '.join(CHOICES)}")
+    if any(size not in SIZES for size in sizes):
+        listed = ", ".join(str(size) for size in SIZES)
+        raise SettingsError(f"the ablation has no data sets of these sizes: use one or more of {listed}")
+    latents, noises, folds = ((5,), NOISES[:1], QUICK_FOLDS) if quick else (LATENTS, NOISES, FOLDS)
+    named = tuple(choices) or (QUICK if quick else tuple(CHOICES))
+    wanted = tuple(sorted(sizes)) or ((500,) if quick else SIZES)
+    return tuple(
+        Cell(
+            f"n={n},noise={noise},d_z={d_z},alpha={alpha},choice={name}",
+            {"choice": name, "n": n, "d_z": d_z, "alpha": alpha, "noise": noise, "folds": folds},
+        )
+        for n, noise, d_z, alpha, name in itertools.product(wanted, noises, latents, ALPHAS, named)
+    )
+
+
+def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The work of one cell: a row per fold and metric."""
+    choice, n, d_z, alpha = CHOICES[settings["choice"]], settings["n"], settings["d_z"], settings["alpha"]
+    # The data sets of the synthetic study: the same seed, hence the same units.
+    sim = simulate(n=n, d_z=d_z, alpha=alpha, noise=settings["noise"], random_state=n + d_z, **choice.data)
+    truth, folds = truth_of(sim, float(alpha)), make_folds(sim, N_FOLDS, n + d_z)[: settings["folds"]]
+    asked = Settings.from_dict(
+        {
+            "direction": "over",
+            "method": "paper",
+            "random_state": n + d_z,
+            "paper": {**choice.paper, "d_z": d_z},
+        }
+    )
+    answers = paper_answers(folds, asked)
+    return [
+        {"fold": f, "metric": metric, "value": judge(answer, fold, truth)[metric]}
+        for f, (answer, fold) in enumerate(zip(answers, folds, strict=True))
+        for metric in METRICS
+    ]
+
+
+def perform(out: Path, how: How, quick: bool, choices: Sequence[str] = (), sizes: Sequence[int] = ()) -> str:
+    """Run or resume the ablation in `out`; returns the page."""
+    require_torch("the ablation", "run `proxycal experiment synthetic --methods exact` instead")
+    cells = grid(quick, choices, sizes)
+    out.mkdir(parents=True, exist_ok=True)
+    code = code_digest(Path(__file__), Path(__file__).with_name("protocol.py"))
+    versions = {name: metadata.version(name) for name in (*LIBRARIES, "torch")}
+    config = {"study": "ablation", "quick": quick, "code": code, **versions}
+    sweep(cells, run_cell, out / "run", config, how)
+    # Cells of earlier runs of this folder stand on the page too.
+    everything = grid(quick, tuple(CHOICES), SIZES)
+    return write(list(finished(everything, out / "run")), len(everything), out, code, quick)
+
+
+def write(done: Sequence[Done], n_cells: int, out: Path, code: str, quick: bool) -> str:
+    """results.csv, distance.csv and the page of the cells that are done."""
+    results = by_cell(done)
+    table = distances(results)
+    write_table(results, out / "results.csv")
+    write_table(table, out / "distance.csv")
+    text = page(results, table, n_cells, code, quick, [cell for cell in done if cell.error is not None])
+    write_text(out / "results.md", text)
+    return text
+
+
+def by_cell(done: Sequence[Done]) -> pd.DataFrame:
+    """Mean and sd over folds: a row per choice, data set and metric."""
+    rows = [{**cell.settings, **row} for cell in done if cell.error is None for row in cell.rows]
+    if not rows:
+        raise SettingsError("no cell of the ablation is done: look at the errors in run/cells")
+    long = pd.DataFrame(rows)
+    long["value"] = long["value"].astype(float)
+    summary = long.groupby([*KEYS, "metric"], sort=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    return summary.rename(columns={"std": "sd", "count": "folds"})
+
+
+def distances(results: pd.DataFrame) -> pd.DataFrame:
+    """How far each choice is from the published cells that it was run on, the nearest bias first.
+
+    bias, rmse, sd : mean absolute difference to the published relative bias, relative RMSE (bias and sd
+    together) and relative sd over folds. true_rmse_A : relative RMSE against the truth at alpha = A, of the
+    means over folds. rmse_proxies : the same difference for the reconstruction of the proxies.
+    """
+    published = paper_table("table2_alpha")[[*KEYS[1:], "mean", "sd"]]
+    own = results[results["metric"] == "alpha"].merge(published, on=KEYS[1:], suffixes=("", "_published"))
+    for end in ("", "_published"):
+        own[f"bias{end}"] = own[f"mean{end}"] / own["alpha"] - 1
+        own[f"spread{end}"] = own[f"sd{end}"] / own["alpha"]
+        own[f"rmse{end}"] = np.hypot(own[f"bias{end}"], own[f"spread{end}"])
+    proxies = results[results["metric"] == "rmse_proxies"].merge(
+        paper_table("appendix_rmse_proxies")[[*KEYS[1:], "mean"]], on=KEYS[1:], suffixes=("", "_published")
+    )
+    rows = []
+    for name, part in own.groupby("choice", sort=False):
+        seen = proxies[proxies["choice"] == name]
+        row = {"choice": name, "cells": len(part)}
+        for ours, called in (("bias", "bias"), ("rmse", "rmse"), ("spread", "sd")):
+            row[called] = float((part[ours] - part[f"{ours}_published"]).abs().mean())
+        row["rmse_proxies"] = float((seen["mean"] - seen["mean_published"]).abs().mean())
+        for alpha in ALPHAS:
+            at = part.loc[part["alpha"] == alpha, "bias"]
+            row[f"mean_bias_{alpha}"] = float(at.mean()) if len(at) else np.nan
+            row[f"true_rmse_{alpha}"] = float(np.sqrt((at**2).mean())) if len(at) else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("bias", kind="stable").reset_index(drop=True)
+
+
+def page(
+    results: pd.DataFrame, table: pd.DataFrame, n_cells: int, code: str, quick: bool, failed: Sequence[Done]
+) -> str:
+    """The page: what was run, the table of distances, and the cells that failed."""
+    n_done = len(results[KEYS].drop_duplicates())
+    ran = []
+    for n, part in results.groupby("n"):
+        d_z, noise, folds = (
+            ", ".join(str(value) for value in dict.fromkeys(part[key])) for key in ("d_z", "noise", "folds")
+        )
+        ran.append(f"n = {n}: d_z {d_z}; {noise}; {folds} folds")
+    names = ["choice", "cells", "bias", "RMSE", "sd", "proxies"]
+    names += [f"{what}, alpha = {alpha}" for alpha in ALPHAS for what in ("mean bias", "true RMSE")]
+    keys = ["bias", "rmse", "sd", "rmse_proxies"]
+    keys += [f"{key}_{alpha}" for alpha in ALPHAS for key in ("mean_bias", "true_rmse")]
+    rows = [[str(row["choice"]), str(row["cells"]), *map(_number, row[keys])] for _, row in table.iterrows()]
+    command, mark = ("ablation --quick", " (QUICK RUN, not evidence)") if quick else ("ablation", "")
+    lines = [
+        f"# Which choices come nearest to the published table{mark}", "",
+        f"Made by `proxycal experiment {command} --out DIR` with {machine(code)}", "",
+        f"{n_done} of {n_cells} cells of the grid are here: {'. '.join(ran)}. "
+        f"The rest: `proxycal experiment {command} --resume --out DIR`.", "",
+        "bias, RMSE, sd: mean absolute difference to the published relative bias, relative RMSE and relative "
+        "sd over folds of table 2, over the cells run; proxies: the same for the reconstruction of the "
+        "proxies. mean bias and true RMSE: of the estimates against the truth, relative. Choices are "
+        "comparable where they have the same cells.", "",
+        *markdown_table(names, rows), "", "The choices:", "",
+        *[f"- {name}: {CHOICES[name].says}" for name in table["choice"]],
+    ]  # fmt: skip
+    if failed:
+        lines += ["", "## Cells that failed", "", *[f"- {cell.key}: {cell.error}" for cell in failed]]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else "-"
