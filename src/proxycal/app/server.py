@@ -119,7 +119,7 @@ def _turn_away(session: Session, why: Any) -> None:
 
     @reactive.effect
     async def _say() -> None:
-        await session.send_custom_message("complain", why)  # type: ignore[arg-type]
+        await session.send_custom_message("complain", why)
 
 
 def _first_step(page: Page) -> None:
