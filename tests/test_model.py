@@ -178,7 +178,7 @@ def test_html_escapes_what_the_table_says():
     )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    assert "1.8 to 2.2" in model._repr_html_()
+    assert "1.80 to 2.20" in model._repr_html_()
     assert "not fitted" in ProxyCalibrator(ROLES, direction="over")._repr_html_()
 
 
@@ -311,7 +311,7 @@ def test_a_pipeline_calibrates():
 
 
 def test_printing_a_model_says_the_verdict():
-    assert "bias found: y is over-reported by about 2 (95% interval 1.8 to 2.2)" in str(found())
+    assert "bias found: y is over-reported by about 2.00 (95% interval 1.80 to 2.20)" in str(found())
     assert "not identified" in repr(unidentified())
     assert repr(ProxyCalibrator(ROLES, direction="over")).startswith("ProxyCalibrator(")
     assert "bias" not in repr(ProxyCalibrator(ROLES, direction="over"))

@@ -180,11 +180,10 @@ class Settings:
     def to_toml(self, roles: Roles | None = None) -> str:
         """The settings as a TOML file: the roles if given, plain keys, then one section per method.
 
-        >>> print(Settings(direction="over").to_toml(Roles("y", ["p"], ["e"]))[:60])
+        >>> print(Settings(direction="over").to_toml(Roles("y", ["p"], ["e"])).partition("method")[0], end="")
         outcome = "y"
         proxies = ["p"]
         environment = ["e"]
-        method =
         """
         given = {} if roles is None else roles.to_dict()
         lines = [_toml_line(role, columns) for role, columns in given.items() if columns is not None]

@@ -43,7 +43,7 @@ def test_power_prints_a_table_a_sentence_and_a_picture(capsys, place):
     assert main([*args, "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "coverage" in out
-    assert out.splitlines()[-1].startswith("With your data")
+    assert out.splitlines()[-1].startswith("2 tables of each size: too few to tell")
     assert b"<svg" in picture.read_bytes()
 
 
@@ -61,8 +61,11 @@ def test_what_was_asked_of_a_run_stands_in_its_report(capsys, place):
     model = proxycal.load(run)
     assert list(model.result_.questions) == ["drop-proxy", "power"]
     assert model.plot("power").has_data()
-    # A new fit in the same place answers for itself.
-    assert main(["fit", str(place / "table.csv"), *ASKED, "--out", str(run), "--quiet"]) == 0
+    # A new fit does not take the place of these answers unless it is told to; then it answers for itself.
+    again = ["fit", str(place / "table.csv"), *ASKED, "--out", str(run), "--quiet"]
+    assert main(again) == 2
+    assert list(proxycal.load(run).result_.questions) == ["drop-proxy", "power"]
+    assert main([*again, "--force"]) == 0
     assert proxycal.load(run).result_.questions == {}
 
 

@@ -24,7 +24,7 @@ def test_agreement_says_what_it_compared():
     apart_ = agreement(size("exact", 2.0), size("moments", 4.0), "x")
     silent = agreement(size("exact", 2.0), Estimate.missing("moments", "E is weak."), "x")
     assert (agreed.ok, apart_.ok, silent.ok) == (True, False, True)
-    assert "2 against 4, 14.1 standard errors apart" in apart_.statistic
+    assert "2.00 against 4.00, 14.1 standard errors apart" in apart_.statistic
     assert silent.reading.endswith("E is weak.")
     assert silent.value is None
 

@@ -106,7 +106,7 @@ def test_questions_are_put_to_the_logarithms(fitted):
     model, _, _, _ = fitted
     seeds = model.refute("seed", repetitions=2)
     np.testing.assert_allclose(seeds.table["alpha"], model.alpha_, rtol=0.3)
-    power = model.power([4.0], repetitions=2)
+    power = model.power([4.0], repetitions=8)
     assert "of the truth)" in power.reading
     assert {finding.topic for finding in model.check()} >= {"zeros", "heteroscedasticity", "shape"}
 

@@ -59,7 +59,7 @@ def test_a_validated_row_puts_the_truth_in_the_outcome_and_the_rest_in_the_gap()
 
 def test_taking_rows_takes_all_of_them():
     world = draw_world("alpha by level", 50, 1.0, seed=0)
-    data = replace(data_of(world, world.y_true), cluster=np.arange(50))
+    data = replace(data_of(world, world.y_true), cluster=np.arange(50), trusted=np.arange(50) % 7 == 0)
     part = data.take(np.array([3, 1]))
     for field in fields(Data):
         value, kept = getattr(data, field.name), getattr(part, field.name)

@@ -456,7 +456,9 @@ def test_the_command_says_what_it_wrote(run, tmp_path, capsys, monkeypatch):
         make_table(60).to_csv(f"{name}.csv", index=False)
     command = ["calibrate", str(run), "a.csv", "b.csv", "--out", "out", "--jobs", "1"]
     assert main(command) == 0
-    assert capsys.readouterr().out == "120 rows calibrated: out, 2 files of 2 tables\n"
+    said = capsys.readouterr().out
+    assert said.startswith("120 rows calibrated: out, 2 files of 2 tables\n")
+    assert said.endswith(f"next:   proxycal totals {run} a.csv b.csv\n")
     assert main(command) == 2
     assert "--resume" in capsys.readouterr().err
     assert main([*command, "--resume", "--json"]) == 0

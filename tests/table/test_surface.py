@@ -17,7 +17,7 @@ from proxycal.table.surface import choose, speaking
     [
         ("python", "at index 4: pass missing='drop' or 'impute'"),
         ("shell", "at row 6 (the header is row 1): pass --missing drop or --missing impute"),
-        ("app", "“leave out incomplete rows” or “fill in missing values” under More settings"),
+        ("app", "“leave out incomplete rows” or “fill in missing values” in step 2"),
     ],
 )
 def test_a_gap_is_explained_where_it_is_read(surface, says):

@@ -300,7 +300,7 @@ def test_readings_stand_alone_with_their_numbers(found, nothing):
             assert not numbered or any(letter.isdigit() for letter in finding.reading), finding.topic
     by_name = by_topic(found)
     assert by_name["gate"].reading == "The environment predicts who is biased (p < 0.001)."
-    assert "2 against 2.1" in by_name["agreement with moments"].reading
+    assert "2.00 against 2.10" in by_name["agreement with moments"].reading
     assert "first-stage F 40.0" in by_name["first-stage"].reading
 
 
@@ -324,7 +324,7 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
     ("change", "topic", "word"),
     [
         ({"gain": -5.0}, "comparison", "hint"),
-        ({"gain": -40.0, "two_humps": True}, "comparison", "two humps"),
+        ({"gain": -40.0, "two_humps": True}, "comparison", "two modes"),
         ({"separation": 0.5, "first_stage_f": 1.0}, "separation", "overlap"),
         ({"gate_p": 0.2}, "gate", "hardly"),
         ({"relevance": 0.001}, "relevance", "cannot be told apart"),

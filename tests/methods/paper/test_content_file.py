@@ -52,6 +52,6 @@ def test_a_value_that_is_not_finite_is_named_by_its_column(tmp_path: Path) -> No
     write_rows(tmp_path / "rows", [np.column_stack([P, E, w])])
     with pytest.raises(TrainingError, match=r"content stage.* epoch 1.*'age'"):
         fit_content_file(
-            tmp_path / "rows", (3, 2), np.arange(60), np.arange(60, 80), TINY, 0,
-            names=("built", "water", "veg", "income", "age"),
+            tmp_path / "rows", (3, 2), np.arange(60), np.arange(60, 80),
+            replace(TINY, encode_environment=True), 0, names=("built", "water", "veg", "income", "age"),
         )  # fmt: skip

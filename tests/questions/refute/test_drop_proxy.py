@@ -18,7 +18,7 @@ def test_the_proxy_that_moves_alpha_is_named_with_its_number(base, refits):
     assert not moved.ok
     assert moved.value == pytest.approx(10.0)
     assert moved.reading.startswith("alpha changes by 10.0 standard errors without 'p_9'")
-    assert moved.statistic == "alpha changes most without 'p_9': 2 to 1"
+    assert moved.statistic == "alpha changes most without 'p_9': 2.00 to 1.00"
 
 
 def test_the_proxy_without_which_the_verdict_changes_is_named(base, refits):
