@@ -115,7 +115,8 @@ def test_the_downloaded_table_is_that_of_the_api_to_the_last_digit(answer, jobs,
 
 def test_the_report_on_the_page_is_the_file_and_says_the_same(answer, jobs, tmp_path):
     file = download(answer, "get_report", tmp_path).read_text(encoding="utf-8")
-    jobs[2].report(tmp_path / "wanted.html")
+    with speaking("app"):
+        jobs[2].report(tmp_path / "wanted.html")
     assert file == (tmp_path / "wanted.html").read_text(encoding="utf-8")
     answer.execute_script("document.getElementById('report-part').open = true")
     frame = answer.find_element("id", "report")
@@ -226,7 +227,7 @@ def test_the_keyboard_takes_the_files_and_switches_pictures(answer, tmp_path):
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )
     answer.execute_script("document.getElementById('step5').focus()")  # where a finished run puts it
-    walk_to(answer, "get_table", 3)
+    walk_to(answer, "get_table", 6)
     press(answer)
     arrived(tmp_path / "calibrated.csv")
     answer.find_element("css selector", "#picture input:checked").send_keys("")
@@ -305,7 +306,7 @@ def test_roles_that_make_no_sense_are_explained(page, tmp_path):
     sim.table.to_excel(tmp_path / "t.xlsx", index=False)
     upload(page, tmp_path / "t.xlsx")
     read(page, 60)
-    assert "The sheet 'Sheet1' was read" in text(page, "#table_read")
+    assert "t.xlsx: 60 rows, 3 columns." in text(page, "#table_read")
     assert roles_on(page) == {"y": "outcome", "p_1": "proxies", "e_1": "environment"}
     choose_roles(page, {"y": "outcome", "e_1": "environment"})
     until(page, lambda: "at least one column the role proxy" in text(page, "#audit"), "a proxy is asked for")
@@ -360,7 +361,9 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         assert page.find_elements("css selector", "img") == []
         assert HOSTILE in [one.text for one in page.find_elements("css selector", ".roles code")]
         page.switch_to.default_content()
-    assert page.get_log("browser") == [], "no error, no script refused by the policy"
+    # On the page the report runs no script, its own neither: the frame refuses it.
+    others = [line for line in page.get_log("browser") if "'allow-scripts' permission" not in line["message"]]
+    assert others == [], "no error, no script refused by the policy"
     page.close()
     page.switch_to.window(first)
 
