@@ -115,7 +115,7 @@ def make_server(workspaces: Workspaces, pace: Pace) -> Callable[[Inputs, Outputs
 
 
 def _turn_away(session: Session, why: Any) -> None:
-    """There is no place for a further page: say so on it."""
+    """Say on the page that too many are open already."""
 
     @reactive.effect
     async def _say() -> None:
