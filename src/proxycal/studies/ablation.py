@@ -228,7 +228,7 @@ def page(
         f"# Which choices come nearest to the published table{mark}", "",
         f"Made by `proxycal experiment {command} --out DIR` with {machine(code)}", "",
         f"{n_done} of {n_cells} cells of the grid are here: {'. '.join(ran)}. "
-        f"The rest: `proxycal experiment {command} --resume --out DIR`.", "",
+        f"The rest: `proxycal experiment {command} --out DIR`, `--resume` if it stops.", "",
         "bias, RMSE, sd: mean absolute difference to the published relative bias, relative RMSE and relative "
         "sd over folds of table 2, over the cells run; proxies: the same for the reconstruction of the "
         "proxies. mean bias and true RMSE: of the estimates against the truth, relative. Choices are "
