@@ -4,8 +4,8 @@
 
 Versions come from constraints.txt, what asks for what from the installed packages, hashes from the index that
 pip uses. Run it in an environment that holds all extras, after every change to constraints.txt or to the
-dependencies in pyproject.toml. `package.txt` is for `make demo`, `app.txt` adds the page, `everything.txt` the
-other extras and the tools.
+dependencies in pyproject.toml. `package.txt` is for `make demo`, `app.txt` adds the page, `everything.txt`
+all other extras and the tools.
 
 torch is left out: which build of it a machine takes (with or without CUDA, and then with which libraries) is
 that machine's choice. A version that its makers withdrew from the index is refused.
