@@ -89,7 +89,7 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     for row in totals.to_dict("records"):
         values = (
             f"{row['rows']:,}",
-            *total_text(row),
+            *total_text({str(name): value for name, value in row.items()}),
             change(row["change_pct"]),
         )
         table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), *values)
