@@ -43,7 +43,8 @@ def validated(figures: pd.DataFrame) -> str:
         f"In {worlds['world'].nunique()} kinds of simulated tables (2,000 rows, 5 and 10% validated, {draws} "
         f"tables each) the error is {ratio.min():.2f} to {ratio.max():.2f} times the smaller one of "
         "regression and of a fit without validated rows, and below both in "
-        f"{int((by_world < 1.0).sum())} of them. 95% intervals held the truth of {figures['held'].min():.1%} to {figures['held'].max():.1%} of the rows."
+        f"{int((by_world < 1.0).sum())} of them. 95% intervals held the truth of "
+        f"{figures['held'].min():.1%} to {figures['held'].max():.1%} of the rows."
     )
 
 
