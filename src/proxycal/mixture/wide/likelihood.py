@@ -14,7 +14,17 @@ from scipy.special import expit, ndtr
 
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE
-from proxycal.mixture.wide.law import NOISE_BINS, Bins, Law, Layout, gamma_bins, gate_columns, layout, pairs
+from proxycal.mixture.wide.law import (
+    NOISE_BINS,
+    Bins,
+    Law,
+    Layout,
+    gamma_bins,
+    gate_columns,
+    layout,
+    lognormal_bins,
+    pairs,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +93,7 @@ class Cells:
     """All cells of all rows under given parameters.
 
     mean, variance (T,J,n or 1), own (J,n or 1): variance of the content alone; log_prior (T,J,n); shift
-    (T-1,n or 1): the bias of each state; log_gate (T,n) or None; log_weight (J, n or 1); scale (J or 1, n
+    (T-1,n or 1): the bias of each state; log_gate (1+gates,n) or None; log_weight (J, n or 1); scale (J or 1, n
     or 1): s_i; place (J,): d.
     """
 
@@ -124,8 +134,10 @@ class Likelihood:
         gate += [m] * ("m" in law.gate)
         self.G = np.hstack(gate) if law.states else None
         self.bins: Bins | None = None
-        if law.cv or law.skew:
-            self.bins = gamma_bins(law.cv) if law.cv else gamma_bins(abs(law.skew), NOISE_BINS)
+        if law.cv:
+            self.bins = lognormal_bins(law.cv) if law.heavy else gamma_bins(law.cv)
+        elif law.skew:
+            self.bins = gamma_bins(abs(law.skew), NOISE_BINS)
         # Which size each state of a report has: with a gamma law all bins share one.
         self.owner = (
             np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
@@ -185,7 +197,7 @@ class Likelihood:
         )
 
     def _gate(self, theta: Array, shift: Array) -> tuple[Array, Array]:
-        """Log prior of each state (T,n), bins of sizes included, and of each size (1+states, n)."""
+        """Log prior of each state (T,n), bins of sizes included, and of what each gate opens (1+gates, n)."""
         law, at = self.law, self.at
         logit = self._logit(theta)
         if law.gate == "E y":
@@ -194,20 +206,30 @@ class Likelihood:
             log_not = _log_expit(-(logit[0] + slope * y))
             log_prior = np.stack([log_not, _log_expit(logit[0] + slope * (y - shift[0]))])
             return log_prior, log_prior
-        if law.states == 1:
+        if law.gates == 1:
             log_yes = _log_expit(logit)
             log_gate = np.concatenate([log_yes - logit, log_yes])
         else:
             full = np.concatenate([np.zeros((1, logit.shape[1])), logit])
             log_gate = full - _log_sum(full)
-        if law.cv and self.bins is not None:
-            return np.concatenate([log_gate[:1], log_gate[1:] + self.bins.log_share[:, None]]), log_gate
+        shares = self.log_shares(theta)
+        if shares is not None:
+            return np.concatenate([log_gate[:1], log_gate[1:] + shares[:, None]]), log_gate
         return log_gate, log_gate
 
+    def log_shares(self, theta: Array) -> Array | None:
+        """Log share of each size, or bin of sizes, among the biased; None where sizes have their own gates."""
+        if self.law.cv and self.bins is not None:
+            return self.bins.log_share
+        if not self.law.shared_gate:
+            return None
+        odds = _after_zero(theta[self.at.split])
+        return np.asarray(odds - _log_sum(odds))
+
     def _logit(self, theta: Array) -> Array:
-        """(states, n) what the gate says of each row, before its outcome; of trusted rows: never."""
+        """(gates, n) what each gate says of each row, before its outcome; of trusted rows: never."""
         assert self.G is not None
-        logit = theta[self.at.gamma].reshape(self.law.states, -1) @ self.G.T
+        logit = theta[self.at.gamma].reshape(self.law.gates, -1) @ self.G.T
         if self.problem.trusted is not None:
             logit[:, self.problem.trusted] = NEVER
         return np.asarray(logit)
@@ -308,6 +330,12 @@ class Likelihood:
             biased = biased.sum(axis=0, keepdims=True)
         else:
             gradient[at.alpha] = pulled.sum(axis=1)
+        if law.shared_gate:
+            shares = self.log_shares(theta)
+            assert shares is not None
+            of_size = biased.sum(axis=1)
+            gradient[at.split] = (of_size - np.exp(shares) * of_size.sum())[1:]
+            biased = biased.sum(axis=0, keepdims=True)
         if law.spread:
             gradient[at.log_omega] = by_extra[1:].sum(axis=(1, 2))
         if law.by_content:
@@ -335,7 +363,7 @@ class Likelihood:
         at = self.at
         slope = np.zeros(at.size)
         if self.law.states:
-            gate = theta[at.gamma].reshape(self.law.states, -1).copy()
+            gate = theta[at.gamma].reshape(self.law.gates, -1).copy()
             gate[:, 0] = 0.0
             slope[at.gamma] = RIDGE * gate.ravel()
             slope[at.gate_y] = RIDGE * theta[at.gate_y]
