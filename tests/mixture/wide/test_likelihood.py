@@ -29,6 +29,9 @@ LAWS = [
     Law(states=1, cv=1.0, gate="E m", components=2, scale="m", by_content=True),
     Law(states=2),
     Law(states=2, spread=True, by_content=True, gate="E m", components=2, scale="E"),
+    Law(states=2, shared_gate=True),
+    Law(states=3, shared_gate=True, spread=True, gate="E Q m", components=2),
+    Law(states=1, cv=0.6, heavy=True, gate="E m"),
 ]
 names = pytest.mark.parametrize("law", LAWS, ids=[law.label for law in LAWS])
 
