@@ -215,10 +215,10 @@ def rejects_one_size(one: Fitted, every: list[Fitted]) -> Fitted | None:
 
 
 def law_of_sizes(bias: Fitted, every: list[Fitted]) -> Fitted:
-    """The model that answers: the best by BIC, or one whose sizes vary more if a test rejects the best for it.
+    """The model that answers: the best by BIC, or one whose sizes vary more if a test prefers it.
 
-    BIC charges log(n) for a parameter, which denies a second size that a hundred rows show. Whether there is a
-    bias is BIC's to say; of what sizes, a test's at THRESHOLDS.sizes_test_p, which a dozen laws share.
+    BIC charges log(n) for a parameter, which denies a second size that a hundred rows show. Whether there is
+    a bias is BIC's to say; of what sizes, a test's at THRESHOLDS.sizes_test_p, which a dozen laws share.
     """
     plain = with_one_size(bias.law)
     wider = [one for one in every if with_one_size(one.law) == plain and one.size > bias.size]

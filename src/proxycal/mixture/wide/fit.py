@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 from scipy.special import expit
 
+from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.minimise import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,15 +70,10 @@ def fit(
     lower[at.log_sigma], upper[at.log_sigma] = np.log(problem.floor), WIDEST
     lower[at.alpha] = LEAST_SIZE
     lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
-    done = minimize(
-        likelihood,
-        np.clip(start, lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(lower, upper),
-        options={"maxiter": steps, "maxcor": 20, "ftol": precision, "gtol": GRADIENT},
-    )
-    return valued(problem, law, done.x, extra)
+    start = np.clip(start, lower, upper)
+    bend = curvature(likelihood, start)
+    theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
+    return valued(problem, law, theta, extra)
 
 
 def polished(one: Fitted) -> Fitted:
@@ -221,7 +217,7 @@ SMALLER, TAKEN, SIZE_STEPS = 0.3, 0.2, 40
 
 
 def extend(old: Fitted, law: Law, steps: int = MOST_STEPS, problem: Problem | None = None) -> Fitted:
-    """A larger law from the maximum of a smaller one; with one more component or size, the best of several."""
+    """A larger law from the maximum of a smaller one; one more component or size begins in several ways."""
     problem = old.problem if problem is None else problem
     theta = grown(old, law, problem)
     starts = [theta]

@@ -48,11 +48,11 @@ class Law:
     shared_gate : one gate decides who is biased at all, and each size has its share of them everywhere;
     otherwise each size has a gate of its own.
     spread : sizes vary normally around each state's. cv : sizes follow a gamma law with this coefficient of
-    variation, or, if heavy, a lognormal one; 0 for none. by_content : sizes are linear in m. scale : what the sd follows, any of "E", "m".
-    scale_by_component : each component with its own slopes of the sd. weights_by_content, own_slopes : of
-    the components, in m. skew : normal plus gamma noise with this signed coefficient of variation, whose
-    scale follows E; 0 for none. columns : further columns of the mean that cost as much as a gate, since a
-    gate made them.
+    variation, or, if heavy, a lognormal one; 0 for none. by_content : sizes are linear in m. scale : what the
+    sd follows, any of "E", "m". scale_by_component : each component with its own slopes of the sd.
+    weights_by_content, own_slopes : of the components, in m. skew : normal plus gamma noise with this signed
+    coefficient of variation, whose scale follows E; 0 for none. columns : further columns of the mean that
+    cost as much as a gate, since a gate made them.
     """
 
     states: int = 0
