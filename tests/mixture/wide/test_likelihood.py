@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import norm
 
 from proxycal.mixture.wide.law import Law
 from proxycal.mixture.wide.likelihood import Likelihood

@@ -1,4 +1,4 @@
-"""Outcomes known as ranges: their probability, and what is left of it far away and where ranges are narrow."""
+"""Outcomes known as ranges: their probability, also far away and where ranges are narrow."""
 
 from dataclasses import replace
 

@@ -24,7 +24,8 @@ def interval_density(
     """Log density of each cell, and its derivatives by the mean and by the log sd.
 
     The density is the probability of the range over its width. y, low, high (n,); mean, inv (cells, n): means
-    and one over sds. Rows with low = high are exact, and those of a range far from a cell are taken at their value.
+    and one over sds. Rows with low = high are exact, and those of a range far from a cell are taken at their
+    value.
     """
     bounded = np.isfinite(low) & np.isfinite(high)
     exact = low == high
