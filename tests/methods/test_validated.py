@@ -151,6 +151,11 @@ def test_weights_of_the_stack_are_a_mean_and_the_base_is_returned_to():
     weights = stack_weights(values, truth, np.ones(300))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[:2] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert weights[2] < 1e-6
+    # What is known beforehand decides where the rows do not: twice the weight, in the ratio of the first two.
+    preferred = stack_weights(values, truth, np.ones(300), np.array([2.0, 1.0, 100.0]))
+    assert preferred[0] / preferred[1] == pytest.approx(2.0 * weights[0] / weights[1])
+    assert preferred[2] < 1e-4
     # Weights that the other folds suggest fail in every fold: there is nothing to learn but the base.
     fold = np.arange(300) % 2
     good = truth + 0.1 * rng.normal(size=300)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
+from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.minimise import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,15 +69,10 @@ def fit(
     lower[at.log_sigma], upper[at.log_sigma] = np.log(problem.floor), WIDEST
     lower[at.alpha] = LEAST_SIZE
     lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
-    done = minimize(
-        likelihood,
-        np.clip(start, lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(lower, upper),
-        options={"maxiter": steps, "maxcor": 20, "ftol": precision, "gtol": GRADIENT},
-    )
-    return valued(problem, law, done.x, extra)
+    start = np.clip(start, lower, upper)
+    bend = curvature(likelihood, start)
+    theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
+    return valued(problem, law, theta, extra)
 
 
 def polished(one: Fitted) -> Fitted:

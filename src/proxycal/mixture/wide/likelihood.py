@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from proxycal.mixture.features import products_of
-from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE
+from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE, log_expit
 from proxycal.mixture.wide.law import NOISE_BINS, Bins, Law, Layout, gamma_bins, gate_columns, layout, pairs
 
 if TYPE_CHECKING:
@@ -191,11 +191,11 @@ class Likelihood:
         if law.gate == "E y":
             # The gate looks at the true outcome: what is reported if unbiased, less the bias otherwise.
             slope, y = theta[at.gate_y][0], self.problem.y
-            log_not = _log_expit(-(logit[0] + slope * y))
-            log_prior = np.stack([log_not, _log_expit(logit[0] + slope * (y - shift[0]))])
+            log_not = log_expit(-(logit[0] + slope * y))
+            log_prior = np.stack([log_not, log_expit(logit[0] + slope * (y - shift[0]))])
             return log_prior, log_prior
         if law.states == 1:
-            log_yes = _log_expit(logit)
+            log_yes = log_expit(logit)
             log_gate = np.concatenate([log_yes - logit, log_yes])
         else:
             full = np.concatenate([np.zeros((1, logit.shape[1])), logit])
@@ -229,14 +229,14 @@ class Likelihood:
         """Log likelihood of every row, and the posterior of its cells."""
         cells = self.cells(theta)
         density, _, _ = self._density(cells)
-        density = density + cells.log_prior
+        density += cells.log_prior
         return Seen(*_normalised(density), cells)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Minus the penalised log likelihood, and its gradient: what an optimiser asks for."""
         cells = self.cells(theta)
         density, by_mean, by_log_sd = self._density(cells)
-        density = density + cells.log_prior
+        density += cells.log_prior
         loglik, r = _normalised(density)
         total = float(loglik.sum())
         if self.weights is not None:
@@ -252,16 +252,21 @@ class Likelihood:
         rows = self.problem
         inv = 1.0 / np.sqrt(cells.variance)
         if rows.low is None or rows.high is None:
-            z = (rows.y - cells.mean) * inv
+            z = rows.y - cells.mean
+            z *= inv
             by_mean = z * inv
             z *= z
-            return np.log(inv) - 0.5 * LOG_2PI - 0.5 * z, by_mean, z - 1.0
+            density = -0.5 * z
+            density += np.log(inv) - 0.5 * LOG_2PI
+            z -= 1.0
+            return density, by_mean, z
         return _interval_density(rows.y, rows.low, rows.high, cells.mean, inv)
 
     def _gradient(self, theta: Array, cells: Cells, r: Array, by_mean: Array, by_log_sd: Array) -> Array:
         law, at, rows = self.law, self.at, self.problem
         gradient = np.zeros(at.size)
-        gradient[at.b] = rows.X.T @ by_mean.sum(axis=(0, 1))
+        by_place = np.add.reduce(by_mean, axis=0)
+        gradient[at.b] = np.add.reduce(by_place, axis=0) @ rows.X
         if law.skew:
             part = cells.own[None] / cells.variance
             width = np.exp(theta[at.log_skew]) * cells.scale
@@ -276,7 +281,7 @@ class Likelihood:
         own_part = by_log_sd
         if law.states and (law.spread or law.cv):
             own_part = by_log_sd * (cells.own[None] / cells.variance)
-        by_own, by_place = own_part.sum(axis=0), by_mean.sum(axis=0)
+        by_own = np.add.reduce(own_part, axis=0)
         gradient[at.log_sigma] = by_own.sum(axis=1)
         if law.components > 1:
             scale = cells.scale[1:] if len(cells.scale) > 1 else cells.scale
@@ -377,11 +382,6 @@ def _after_zero(values: Array) -> Array:
     return out
 
 
-def _log_expit(x: Array) -> Array:
-    """Log of the logistic function. (scipy's own goes number by number and takes twice as long.)."""
-    return np.asarray(np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))))
-
-
 def _log_sum(values: Array) -> Array:
     """Log of the sum of exponentials over the first axis, kept as an axis."""
     top = values.max(axis=0, keepdims=True)
@@ -391,9 +391,13 @@ def _log_sum(values: Array) -> Array:
 def _normalised(joint: Array) -> tuple[Array, Array]:
     """Log likelihood (n,) and posterior (T,J,n) from the joint log density of cells, which is overwritten."""
     flat = joint.reshape(-1, joint.shape[-1])
-    top = flat.max(axis=0)
+    if len(flat) == 1:
+        return flat[0].copy(), np.ones_like(joint)
+    top = np.maximum.reduce(flat, axis=0)
     flat -= top
     np.exp(flat, out=flat)
-    total = flat.sum(axis=0)
+    total = np.add.reduce(flat, axis=0)
     flat /= total
-    return np.log(total) + top, flat.reshape(joint.shape)
+    np.log(total, out=total)
+    total += top
+    return total, flat.reshape(joint.shape)
