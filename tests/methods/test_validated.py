@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -307,6 +308,18 @@ def test_totals_hold_the_truth_and_name_small_groups(rows, model):
     assert overall["low"] < rows["true"].mean() < overall["high"] < overall["reported"]
     assert np.isnan(means.loc["few", "low"])
     assert means.loc["many", "low"] < means.loc["many", "high"]
+
+
+def test_a_fit_does_not_warn_of_groups_that_nobody_asked_for(rows):
+    roles = replace(ROLES, environment=[*ROLES.environment, "group"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProxycalWarning)
+        model = pc.ProxyCalibrator(roles, direction="over").fit(
+            rows.assign(group=np.where(np.arange(N) < 30, "few", "many"))
+        )
+    by_group = model.result_.totals[1]
+    assert by_group.by == "group"
+    assert np.isnan(by_group.low).tolist() == [True, False, False]
 
 
 def test_a_table_without_truths_is_answered_too(rows, model):
