@@ -33,9 +33,9 @@ def fit_full_data(
     """The models of a sample fitted to all rows and compared there.
 
     selected : the answer of the sample, without clusters. chunks_of : all rows in a frame's features; n :
-    their weight; part : all rows, or enough of them to look for one more component in. The candidates, n_compared and the offset of the answer
-    stay those of the sample. A model that cannot catch up is left as soon as that shows, most often after one
-    pass.
+    their weight; part : all rows, or enough of them to look for one more component in. The candidates,
+    n_compared and the offset of the answer stay those of the sample. A model that cannot catch up is left as
+    soon as that shows, most often after one pass.
     """
     to_all = partial(_maximised, chunks_of, selected.floor, n)
     biases = [candidate for candidate in selected.undecided if candidate.claims_bias]
