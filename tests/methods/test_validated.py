@@ -355,9 +355,18 @@ def test_too_few_validated_rows_are_one_clear_line(known):
         pc.ProxyCalibrator(ROLES, direction="over", method="validated").fit(table(known=known))
 
 
+def test_a_truth_column_without_a_truth_is_as_good_as_none():
+    unknown = table(known=0)
+    empty = pc.ProxyCalibrator(ROLES, direction="over").fit(unknown)
+    without = pc.ProxyCalibrator(replace(ROLES, truth=None), direction="over").fit(unknown)
+    assert (empty.verdict_, empty.alpha_) == (without.verdict_, without.alpha_)
+    assert empty.result_.settings.method == "exact"
+
+
 def test_every_row_validated_leaves_nothing_to_calibrate():
     whole = table(n=120, known=120)
     model = pc.ProxyCalibrator(ROLES, direction="over").fit(whole)
+    assert "gradual" not in model.summary().index
     assert (model.calibrate(whole)["y_cal"] == whole["true"]).all()
     assert any(finding.topic == "all-validated" for finding in model.findings_)
     total = model.totals(whole).iloc[0]

@@ -210,6 +210,12 @@ def test_validated_rows_are_used(world, whole):
     assert model.alpha_se_ < whole.alpha_se_
 
 
+def test_a_truth_column_without_a_truth_is_as_good_as_none(world, pieces):
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
+    empty = ProxyCalibrator(roles, direction="over").fit(world.table().assign(t=np.nan))
+    assert (empty.verdict_, empty.alpha_) == (pieces.verdict_, pieces.alpha_)
+
+
 def test_validated_rows_are_learned_from_wherever_they_stand(world):
     table = world.table()
     table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)
