@@ -45,4 +45,8 @@ def test_a_page_says_what_was_reached():
     text = [part.rows[0] for part in page(trials).parts]
     assert text[0]["reached"] == "**no**"
     assert text[1]["reached"] == "yes"
+    together = {row["world"]: row for row in page(trials).parts[3].rows}
+    assert together["NHANES"]["groups"] == "100.0% of 2"
+    # A mean that is always held, in one draw, is not within 92 to 98%.
+    assert together["worlds"]["reached"] == "**no**"
     assert np.isclose(page(trials).figures["rmse_validated"].iloc[0], 3.0)
