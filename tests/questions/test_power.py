@@ -23,6 +23,9 @@ from proxycal.questions.power import (
     describe,
     detectable,
     draw_biased,
+    found,
+    is_settled,
+    next_sizes,
     summarise,
     without_bias,
 )
@@ -154,6 +157,8 @@ def test_a_size_is_left_once_its_answer_is_clear(quick):
     assert tables.loc[0.01, "chance"] < 0.5
     assert tables.loc[0.01, "repetitions"] <= 8
     assert tables.loc[3.0, ["chance", "repetitions"]].tolist() == [1.0, 12]
+    # A larger size waits for a smaller one, and is settled with it.
+    assert tables.loc[4.0, ["chance", "repetitions"]].tolist() == [1.0, BATCH]
     assert sorted(point.alpha for point in told) == tables.index.tolist()
 
 
@@ -168,6 +173,31 @@ def test_left_early_a_size_gets_the_answer_of_all_its_tables():
                 passing = chance_of_passing(int(hits[:n].sum()), n, 20)
             other += (passing > 0.5) != (hits.sum() >= 18)
         assert other <= 0.04 * 300
+
+
+@pytest.mark.parametrize("chances", [(0.0, 0.1, 0.6, 0.97, 1.0), (0.05, 0.4, 0.9, 0.95, 1.0)])
+def test_sizes_that_wait_for_smaller_ones_get_the_answer_of_all_their_tables(chances):
+    rng = np.random.default_rng(0)
+    sizes, other, fitted = (0.25, 0.5, 1.0, 2.0, 4.0), 0, 0
+    for draw in rng.random((100, 20)):
+        # The repetitions of all sizes share their draws, as in `power`.
+        tables = {
+            size: [table(size, "bias found" if one < chance else "no bias found") for one in draw]
+            for size, chance in zip(sizes, chances, strict=True)
+        }
+        n, settled = dict.fromkeys(sizes, 0), {}
+        while len(settled) < len(sizes):
+            seen = {size: tables[size][: n[size]] for size in sizes if size not in settled}
+            moving = next_sizes({size: (sum(map(found, own)), len(own)) for size, own in seen.items()})
+            n |= {size: n[size] + BATCH for size in moving}
+            for size in seen:
+                own = tables[size][: n[size]]
+                if is_settled(size, own, 20, settled):
+                    settled[size] = summarise(own)
+        fitted += sum(n.values())
+        other += sum((settled[size].chance >= 0.9) != (sum(map(found, tables[size])) >= 18) for size in sizes)
+    assert other <= 0.02 * 5 * 100
+    assert fitted <= 50 * 100
 
 
 def test_few_tables_are_said_to_be_few():

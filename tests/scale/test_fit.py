@@ -190,6 +190,14 @@ def test_validated_rows_are_used(world, ordinary):
     assert model.alpha_se_ < ProxyCalibrator(world.roles, direction="over").fit(table).alpha_se_
 
 
+def test_a_truth_column_without_a_truth_is_as_good_as_none(world):
+    roles = Roles(world.roles.outcome, world.roles.proxies, world.roles.environment, truth="t")
+    table = world.table().assign(t=np.nan)
+    empty = ProxyCalibrator(roles, direction="over").fit(table)
+    without = ProxyCalibrator(world.roles, direction="over").fit(table)
+    assert (empty.verdict_, empty.alpha_) == (without.verdict_, without.alpha_)
+
+
 def test_validated_rows_are_learned_from_wherever_they_stand(world, ordinary):
     table = world.table()
     table["t"] = np.where(np.arange(len(table)) % 10 == 0, world.y_true, np.nan)

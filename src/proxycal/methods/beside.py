@@ -32,7 +32,8 @@ def beside(arrays: Arrays, settings: Settings, verdict: Verdict) -> Beside:
     Where one was found, the gradual method averages over both states: the row says that it is another
     reading of the same table.
     """
-    if settings.method == NAME:
+    if settings.method == NAME or arrays.validated == arrays.n:
+        # Where the truth of every row is known, there is none left to take a graded bias off.
         return Beside()
     asked = replace(settings, method=NAME, effect="constant", interval="sandwich")
     try:
