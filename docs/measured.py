@@ -48,6 +48,18 @@ def validated(figures: pd.DataFrame) -> str:
     )
 
 
+def readme_row(figures: pd.DataFrame) -> str:
+    """The line of the README on weight with a tenth of the people measured."""
+    here = (figures["world"] == "nhanes weight") & (figures["share"] == 0.1)
+    row = figures[here].iloc[0]
+    report, regression, own = (row[f"rmse_{name}"] for name in ("report", "regression", "validated"))
+    return (
+        f"| [self-reported weight][nhanes], 10% measured | off by {own:.2f} kg (root mean square, "
+        f"{int(row['draws'])} draws), the reports by {report:.2f} | known; a plain regression on the "
+        f"measured rows is off by {regression:.2f} kg |"
+    )
+
+
 def losses(figures: pd.DataFrame) -> str:
     """What was found of reports of a share of the truth, by share, rows and zeros."""
     tables = figures[figures["world"] == "dollars"]

@@ -45,6 +45,8 @@ def test_a_page_says_what_was_reached():
     text = [part.rows[0] for part in page(trials).parts]
     assert text[0]["reached"] == "**no**"
     assert text[1]["reached"] == "yes"
+    assert (text[1]["validated"], text[1]["proxycal"]) == ("5%", "3.000")
+    assert "below both in 1 of 1 worlds" in page(trials).parts[1].note
     together = {row["world"]: row for row in page(trials).parts[3].rows}
     assert together["NHANES"]["groups"] == "100.0% of 2"
     # A mean that is always held, in one draw, is not within 92 to 98%.
