@@ -223,7 +223,7 @@ def page(trials: pd.DataFrame) -> Page:
              "exact fit. With 20 or 30 draws the share of means held is known to 4 or 5 points only: the "
              "next table takes them together."),
         Part("What intervals hold, together", _together(figures),
-             "All worlds, and all outcomes of NHANES, with each share of validated rows."),
+             "All worlds, and all outcomes of NHANES. The outcomes of NHANES share their draws of people."),
         Part("The next audit", [_audit_row(row) for row in records(figures)],
              "Design standard error of the mean, planned over random, by the number of rows. To reach: at "
              "most 0.90 in two worlds of three, above 1.05 in none. With every number and share, at most "
@@ -304,14 +304,20 @@ def _coverage_row(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _together(figures: pd.DataFrame) -> list[dict[str, str]]:
-    """Coverage over the draws of all worlds, and of NHANES, by share of validated rows."""
-    of = np.where(figures["world"].str.startswith(NHANES), "NHANES", "worlds")
+    """Coverage over the draws of all worlds, and of NHANES, by share of validated rows and of all shares."""
+    is_survey = figures["world"].str.startswith(NHANES)
+    parts: list[tuple[str, str, pd.DataFrame]] = []
+    for name, inside in (("NHANES", figures[is_survey]), ("worlds", figures[~is_survey])):
+        shares = [float(share) for share in np.unique(inside["share"])]
+        parts += [(name, percent(share, 0), inside[inside["share"] == share]) for share in shares]
+        parts.append((name, "all", inside))
     rows = []
-    for (name, share), group in figures.groupby([of, "share"]):
+    for name, shown, group in parts:
         draws, groups = group["draws"], group["groups"]
         held, mean = (float(np.average(group[column], weights=draws)) for column in ("held", "mean_held"))
         within = float(np.average(group["groups_held"].fillna(0.0), weights=np.maximum(groups, 1e-9)))
-        rows.append(_head({"world": name, "share": share, "draws": draws.sum()}) | {
+        rows.append({
+            "world": name, "validated": shown, "draws": str(draws.sum()),
             "rows": percent(held), "mean": percent(mean), "groups": f"{percent(within)} of {groups.sum()}",
             "to reach": "93% to 97%, 92% to 98%, >= 90%",
             "reached": reached(0.93 <= held <= 0.97 and 0.92 <= mean <= 0.98 and within >= 0.90),
