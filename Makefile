@@ -1,6 +1,6 @@
 # Everything runs in .venv, which is made from requirements/ (exact versions, with the hashes of their files):
-# nothing else is needed but Python 3.11+, make and git. It grows as commands need more: `make demo` installs the package, `make app` the page as well, the
-# others all extras and tools.
+# nothing else is needed but Python 3.11+, make and git. It grows as commands need more: `make demo` installs
+# the package, `make app` the page as well, the others all extras and tools.
 PYTHON ?= python3
 BIN := .venv/bin
 EVERYTHING := .[app,dask,scale,paper,docs,dev]
