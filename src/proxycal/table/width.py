@@ -5,8 +5,8 @@ from __future__ import annotations
 from proxycal.table.audited import Trouble
 from proxycal.table.wording import counted
 
-# Seconds of a fit of 2,000 rows with 200 columns, and how they grow with columns. Measured: 3, 21 and 22 s with
-# 100, 200 and 300 columns; how many components the noise takes decides most and is not known beforehand.
+# Seconds of a fit of 2,000 rows with 200 columns, and how they grow with columns. Measured: 3, 21 and 22 s
+# with 100, 200 and 300 columns; how many components the noise takes decides most and is seen only later.
 SECONDS, ROWS, COLUMNS, POWER = 21.0, 2000, 200, 2.0
 # Shorter than this nobody needs to be told.
 LONG = 15.0
