@@ -5,7 +5,7 @@ from __future__ import annotations
 from proxycal.table.audited import Trouble
 from proxycal.table.wording import counted
 
-# Seconds of a fit of 2,000 rows with 200 columns, and how they grow with columns. Measured: 3, 21 and 22 s
+# Seconds of a fit of 2,000 rows with 200 columns, and how they grow at most. Measured: 3, 21 and 22 s
 # with 100, 200 and 300 columns; how many components the noise takes decides most and is seen only later.
 SECONDS, ROWS, COLUMNS, POWER = 21.0, 2000, 200, 2.0
 # Shorter than this nobody needs to be told.
@@ -29,7 +29,7 @@ def costly(rows: int, columns: int) -> list[Trouble]:
     return [
         Trouble(
             f"{counted(rows, 'row')} for {counted(columns, 'encoded column')}",
-            f"A fit with this many columns may take {_in_words(seconds)}; with half of them, "
+            f"A fit with this many columns may take up to {_in_words(seconds)}; with half of them, "
             f"{_in_words(seconds / 2**POWER)}.",
             "Wait, or keep the proxies that measure the content most directly, or the mean of similar ones.",
             float(columns),
