@@ -53,7 +53,7 @@ def in_shell() -> bool:
 
 
 _SETTING = re.compile(
-    r"\b(method|missing|scale|effect|interval|direction|log_proxies)=(?:'([^']*)'|\"([^\"]*)\")"
+    r"\b(method|missing|scale|effect|interval|direction|log_proxies|statistic)=(?:'([^']*)'|\"([^\"]*)\")"
 )
 
 
