@@ -213,7 +213,9 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
     """
     at = answer.where_biased
     note = (
-        "" if answer.bias.frame.effect == "constant" else f"mean over the biased; {answer.bias.frame.effect}"
+        ""
+        if answer.bias.frame.effect == "constant"
+        else f"mean over the biased rows; {answer.bias.frame.effect}"
     )
     mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
     estimate = _normal("exact", mean, se, level, note)
@@ -222,7 +224,7 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
 
 def wide_estimate(widened: Widened, level: float) -> Estimate:
     """The mean bias among the biased by the wider law."""
-    return spanned(_normal("exact", widened.size, widened.se, level, "mean over the biased"), widened)
+    return spanned(_normal("exact", widened.size, widened.se, level, "mean over the biased rows"), widened)
 
 
 def spanned(own: Estimate, widened: Widened | None) -> Estimate:
