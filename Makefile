@@ -1,6 +1,6 @@
-# Everything runs in .venv, which is made from constraints.txt: nothing else is needed but Python 3.11+, make
-# and git. It grows as commands need more: `make demo` installs the package, `make app` the page as well, the
-# others all extras and tools.
+# Everything runs in .venv, which is made from requirements/ (exact versions, with the hashes of their files):
+# nothing else is needed but Python 3.11+, make and git. It grows as commands need more: `make demo` installs
+# the package, `make app` the page as well, the others all extras and tools.
 PYTHON ?= python3
 BIN := .venv/bin
 EVERYTHING := .[app,dask,scale,paper,docs,dev]
@@ -20,25 +20,30 @@ help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 # Most of the time of an install is byte-compiling files that are never imported; Python compiles the others
-# on their first import.
+# on their first import. An editable install has no file to hash, so it is a step of its own, which finds all
+# but torch (see scripts/lock.py) installed.
+PIP := $(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check
 define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
   { echo "error: $(PYTHON) is older than Python 3.11; run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 @test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 @echo "installing $(1) into .venv" >&2
-@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -c constraints.txt -e "$(1)"
+@$(PIP) --require-hashes -r requirements/$(2).txt
+@$(PIP) --no-build-isolation -c constraints.txt -e "$(1)"
 endef
 
-.venv/.package: pyproject.toml constraints.txt
-	$(call install,.)
+LOCKED := pyproject.toml constraints.txt $(wildcard requirements/*.txt)
+
+.venv/.package: $(LOCKED)
+	$(call install,.,package)
 	@touch $@
 
-.venv/.app: pyproject.toml constraints.txt
-	$(call install,.[app])
+.venv/.app: $(LOCKED)
+	$(call install,.[app],app)
 	@touch .venv/.package $@
 
-.venv/.everything: pyproject.toml constraints.txt
-	$(call install,$(EVERYTHING))
+.venv/.everything: $(LOCKED)
+	$(call install,$(EVERYTHING),everything)
 	@touch .venv/.package .venv/.app $@
 
 demo: .venv/.package ## fit a table with a known injected bias, print truth beside estimate, write demo/report.html
@@ -59,9 +64,10 @@ test-plain: .venv/.everything ## the numerical tests as on an old processor: res
 test-wheel: .venv/.everything ## the wheel in an empty environment, without torch
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-lint: .venv/.everything ## ruff: style and formatting
+lint: .venv/.everything ## ruff: style and formatting; bandit: habits that are unsafe
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/bandit -q -r src -c pyproject.toml
 
 format: .venv/.everything ## ruff: fix what it can
 	$(BIN)/ruff check --fix .

@@ -42,8 +42,8 @@ NATION, COUNTIES = "nation", 500
 NEAR, FALSE_ALARMS, COVERAGE = 0.05, 0.05, (0.92, 0.98)
 # Seeds that no other benchmark and no test uses.
 FIRST_SEED = 12_000_000
-# Tables that are also fitted in dollars as they are, for the time that this takes, and by hand: the positive
-# rows alone.
+# Tables that are also fitted in dollars as they are, for the time that this takes; and, where no report is
+# zero, so that it can make no difference, by hand.
 TIMED, BY_HAND = 2, 5
 
 
@@ -70,7 +70,7 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         lambda seed: trial(
             draw(n, kept, zeros, seed),
             timed=timed and (seed - FIRST_SEED) % 1_000 < TIMED,
-            by_hand=(seed - FIRST_SEED) % 1_000 < BY_HAND,
+            by_hand=zeros > 0.0 or (seed - FIRST_SEED) % 1_000 < BY_HAND,
         ),
     )
 
@@ -166,11 +166,14 @@ def page(trials: pd.DataFrame) -> Page:
     nations = trials[trials["world"] == NATION]
     parts = (
         Part("Reports of a share of the truth", [_biased_row(row) for row in records(biased)],
-             f"by hand: found by a fit of the logarithm of the positive rows of the first {BY_HAND} tables, "
-             "zeros removed, and by the log scale in the same tables. ratio: mean of the estimate where a "
-             "bias was found. within 5%: share of those fits. A bias of 70% is under one residual sd, and "
-             "is to be found as often as by hand. share without size: verdicts of \"no bias found\" with a "
-             "share of biased rows above 1% and a ratio of 99% or more."),
+             "by hand: found by a fit of the logarithm of the positive rows, zeros removed, and by the log "
+             f"scale in the same tables: all of them with zeros, the first {BY_HAND} of a setting without, "
+             "which are the same either way. ratio: mean of the estimate where a bias was found; "
+             "all tables: of every estimate, whatever the verdict. Where few tables show the bias, those in "
+             "which it happens to look larger are the ones that do, so that the first is lower. within 5%: "
+             "share of the fits that found it. A bias of 70% is under one residual sd, and is to be found "
+             "as often as by hand. share without size: verdicts of \"no bias found\" with a share of biased "
+             "rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in records(free)]),
         Part("Totals", _totals_rows(dollars[dollars["kept"] < 0.6], nations),
              "Tables with a bias of 30% or 50% and nations in which one was found. Groups are four regions "
@@ -197,7 +200,8 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
             "found": len(found) / len(group), "none": none.mean(),
             "by_hand": len(alone), "found_alone": (alone["alone_verdict"] == "bias found").mean(),
             "found_beside": (alone["verdict"] == "bias found").mean(),
-            "ratio": found["ratio"].mean(), "near": near.mean() if len(found) else np.nan,
+            "ratio": found["ratio"].mean(), "ratio_all": group["ratio"].mean(),
+            "near": near.mean() if len(found) else np.nan,
             "ratio_coverage": held.mean() if len(found) else np.nan,
             "alone_ratio": alone.loc[alone["alone_verdict"] == "bias found", "alone_ratio"].mean(),
             "share_without_size": int((none & (group["share"] > 0.01) & (group["ratio"] >= 0.99)).sum()),
@@ -227,6 +231,7 @@ def _biased_row(row: Mapping[str, Any]) -> dict[str, str]:
         "found": percent(row["found"], 0),
         "by hand": f"{percent(row['found_alone'], 0)}, {percent(row['found_beside'], 0)}",
         "ratio": percent(row["ratio"]),
+        "all tables": percent(row["ratio_all"]),
         "ratio by hand": percent(row["alone_ratio"]),
         "within 5%": percent(row["near"], 0),
         "to reach": "as by hand" + (", mean ratio within 5%" if row["kept"] < 0.6 else ""),

@@ -153,7 +153,7 @@ def test_fitted_attributes_are_those_of_the_method():
 
 def test_summary_has_a_row_per_estimator():
     summary = found().summary()
-    assert list(summary.index) == ["exact", "moments", "match"]
+    assert list(summary.index) == ["exact", "moments", "match", "gradual"]
     assert list(summary.columns) == ["alpha", "se", "low", "high", "note"]
     assert summary.loc["match", "high"] == 2.2
     assert np.isnan(summary.loc["exact", "alpha"])

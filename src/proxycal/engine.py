@@ -220,7 +220,13 @@ class _OneThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit = threadpool_limits(limits=1)
+                try:
+                    self._limit = threadpool_limits(limits=1)
+                except OSError as error:  # it looks for the libraries among the files that are open
+                    raise EngineError(
+                        f"the threads of linear algebra cannot be limited to one: {error.strerror}; close "
+                        "other programs and run again"
+                    ) from error
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:

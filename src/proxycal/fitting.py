@@ -5,11 +5,13 @@ table --Encoder--> arrays --method--> MethodFit --effect--> rows that pages show
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.errors import ProxycalWarning
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
@@ -119,7 +121,10 @@ def _totals(
     }
     sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights, counts)
     statistic: Statistic = "mean" if _goes_below_zero(arrays) else "total"
-    return tuple(conclude(fitted, part, level, statistic, name or None) for name, part in sums.items())
+    with warnings.catch_warnings():
+        # Nobody asked for these groups by name: a page shows which of them have no interval.
+        warnings.simplefilter("ignore", ProxycalWarning)
+        return tuple(conclude(fitted, part, level, statistic, name or None) for name, part in sums.items())
 
 
 def _goes_below_zero(arrays: Arrays) -> bool:

@@ -135,8 +135,10 @@ def alone(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
         return
     try:
         command = " ".join(Path(part).name if i == 0 else part for i, part in enumerate(sys.argv[:2]))
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} ({command})".encode())
+        # Who holds it is a courtesy to those who wait: on a full disk the lock holds without it.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} ({command})".encode())
         yield
     finally:
         # First the name, then the lock: who waits for it sees that the name is another's.
@@ -155,7 +157,10 @@ def _locked(folder: Path, path: Path, until: float) -> int | None:
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
                 return None
-            raise
+            raise StoreError(
+                f"'{folder}' cannot be written: {error.strerror}; check the permissions and the free space, "
+                "or choose another place"
+            ) from error
         state = _hold(descriptor)
         if state is not False and _is_at(descriptor, path):
             return descriptor

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 # Seconds: a busy machine is slow, a wrong page is wrong for ever.
 PATIENCE = 240
+# Seconds between two looks.
+LOOK = 0.05
 
 
 def until(driver, condition, why: str):
     """Wait for something to become true; the truth is returned."""
-    return WebDriverWait(driver, PATIENCE, ignored_exceptions=(Exception,)).until(lambda _: condition(), why)
+    wait = WebDriverWait(driver, PATIENCE, LOOK, ignored_exceptions=(Exception,))
+    return wait.until(lambda _: condition(), why)
 
 
 def text(driver, place: str) -> str:
@@ -99,8 +102,8 @@ def download(driver, link: str, folder: Path) -> Path:
 
 
 def arrived(path: Path) -> Path:
-    for _ in range(PATIENCE * 10):
+    for _ in range(int(PATIENCE / LOOK)):
         if path.exists():
             return path
-        time.sleep(0.1)
+        time.sleep(LOOK)
     raise AssertionError(f"{path} did not arrive")

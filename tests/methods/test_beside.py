@@ -53,8 +53,14 @@ def test_what_is_refused_has_no_number():
     assert "Nothing can be said" in finding(model).reading
 
 
-def test_where_a_bias_of_two_states_is_found_it_is_not_asked():
+def test_where_a_bias_of_two_states_is_found_there_is_a_row_and_no_finding():
     sim = pc.simulate(n=400, alpha=5.0, random_state=0)
     model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
     assert model.verdict_ == "bias found"
-    assert "gradual" not in model.summary().index
+    own = pc.ProxyCalibrator(sim.roles, direction="over", method="gradual").fit(sim.table)
+    row = model.summary().loc["gradual"]
+    assert row["alpha"] == pytest.approx(own.alpha_)
+    assert "without two states" in row["note"]
+    assert not [one for one in model.findings_ if one.topic == "gradual"]
+    # Beside itself the method has no second row.
+    assert list(own.summary().index).count("gradual") == 1

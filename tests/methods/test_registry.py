@@ -40,7 +40,7 @@ def test_a_method_in_one_file_goes_all_the_way(sim, tmp_path):
     assert (model.verdict_, model.alpha_) == ("bias found", 2.0)
     calibrated = model.calibrate(sim.table)
     np.testing.assert_array_equal(calibrated["shift"], 2.0 * (sim.table["y"] > sim.table["y"].mean()))
-    assert list(model.summary().index) == ["exact", "moments", "match"]
+    assert list(model.summary().index) == ["exact", "moments", "match", "gradual"]
     model.report(tmp_path / "report.html")
     assert "The toy &lt;says&gt; so." in (tmp_path / "report.html").read_text(encoding="utf-8")
     model.save(tmp_path / "run")

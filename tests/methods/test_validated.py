@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -151,6 +152,11 @@ def test_weights_of_the_stack_are_a_mean_and_the_base_is_returned_to():
     weights = stack_weights(values, truth, np.ones(300))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[:2] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert weights[2] < 1e-6
+    # What is known beforehand decides where the rows do not: twice the weight, in the ratio of the first two.
+    preferred = stack_weights(values, truth, np.ones(300), np.array([2.0, 1.0, 100.0]))
+    assert preferred[0] / preferred[1] == pytest.approx(2.0 * weights[0] / weights[1])
+    assert preferred[2] < 1e-4
     # Weights that the other folds suggest fail in every fold: there is nothing to learn but the base.
     fold = np.arange(300) % 2
     good = truth + 0.1 * rng.normal(size=300)
@@ -304,6 +310,18 @@ def test_totals_hold_the_truth_and_name_small_groups(rows, model):
     assert means.loc["many", "low"] < means.loc["many", "high"]
 
 
+def test_a_fit_does_not_warn_of_groups_that_nobody_asked_for(rows):
+    roles = replace(ROLES, environment=[*ROLES.environment, "group"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProxycalWarning)
+        model = pc.ProxyCalibrator(roles, direction="over").fit(
+            rows.assign(group=np.where(np.arange(N) < 30, "few", "many"))
+        )
+    by_group = model.result_.totals[1]
+    assert by_group.by == "group"
+    assert np.isnan(by_group.low).tolist() == [True, False, False]
+
+
 def test_a_table_without_truths_is_answered_too(rows, model):
     fresh = table(seed=5).drop(columns="truth")
     with warnings.catch_warnings():
@@ -337,9 +355,18 @@ def test_too_few_validated_rows_are_one_clear_line(known):
         pc.ProxyCalibrator(ROLES, direction="over", method="validated").fit(table(known=known))
 
 
+def test_a_truth_column_without_a_truth_is_as_good_as_none():
+    unknown = table(known=0)
+    empty = pc.ProxyCalibrator(ROLES, direction="over").fit(unknown)
+    without = pc.ProxyCalibrator(replace(ROLES, truth=None), direction="over").fit(unknown)
+    assert (empty.verdict_, empty.alpha_) == (without.verdict_, without.alpha_)
+    assert empty.result_.settings.method == "exact"
+
+
 def test_every_row_validated_leaves_nothing_to_calibrate():
     whole = table(n=120, known=120)
     model = pc.ProxyCalibrator(ROLES, direction="over").fit(whole)
+    assert "gradual" not in model.summary().index
     assert (model.calibrate(whole)["y_cal"] == whole["true"]).all()
     assert any(finding.topic == "all-validated" for finding in model.findings_)
     total = model.totals(whole).iloc[0]

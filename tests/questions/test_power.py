@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import proxycal
-from proxycal import PaperSettings
 from proxycal.errors import SettingsError
-from proxycal.model import ProxyCalibrator
 from proxycal.questions.power import (
     BATCH,
     DOUBT,
@@ -23,15 +20,12 @@ from proxycal.questions.power import (
     describe,
     detectable,
     draw_biased,
+    found,
+    is_settled,
+    next_sizes,
     summarise,
     without_bias,
 )
-
-
-@pytest.fixture(scope="module")
-def biased() -> ProxyCalibrator:
-    sim = proxycal.simulate(n=400, d_z=2, d_e=3, n_proxies=3, alpha=3.0, random_state=1)
-    return ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
 
 
 def table(estimate: float, verdict: str = "bias found", half: float = 0.2) -> Injected:
@@ -110,7 +104,7 @@ def test_sizes_that_cannot_be_tried_are_refused(biased):
 
 
 def test_power_on_top_of_a_bias_that_was_power(biased):
-    power = biased.power([0.02, 2.0], repetitions=3)
+    power = biased.power([0.02, 2.0], repetitions=2)
     assert power.table.index.tolist() == [0.0, 0.02, 2.0]
     assert power.table["chance"].tolist() == [0.0, 0.0, 1.0]
     # The bias that is there was taken out first: the sd is that of the true outcome, not of the reported one.
@@ -130,30 +124,23 @@ def test_power_on_top_of_a_bias_that_was_power(biased):
 
 
 @pytest.mark.parametrize("method", ["moments", "paper"])
-def test_every_method_has_power_for_a_size_and_none_for_no_bias(method):
-    sim = proxycal.simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
-    paper = PaperSettings(width=16, epochs=5, min_steps=60) if method == "paper" else None
-    model = ProxyCalibrator(sim.roles, direction="over", method=method, paper=paper).fit(sim.table)
-    table = model.power([4.0], repetitions=4).table
+def test_every_method_has_power_for_a_size_and_none_for_no_bias(request, method):
+    table = request.getfixturevalue(method).power([4.0], repetitions=4).table
     assert list(table.index) == [0.0, 4.0]
     assert table.loc[0.0, "chance"] <= 0.25
     if method == "moments":
         assert table.loc[4.0, "chance"] == 1.0
 
 
-@pytest.fixture(scope="module")
-def quick() -> ProxyCalibrator:
-    sim = proxycal.simulate(n=300, d_z=2, d_e=3, alpha=5.0, random_state=1)
-    return ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
-
-
-def test_a_size_is_left_once_its_answer_is_clear(quick):
+def test_a_size_is_left_once_its_answer_is_clear(moments):
     told: list[PowerPoint] = []
-    tables = quick.power([0.01, 3.0, 4.0], repetitions=20, tell=told.append).table
+    tables = moments.power([0.01, 3.0, 4.0], repetitions=20, tell=told.append).table
     # Hardly ever found: the first looks are enough. Found each time: the rest could hardly change it.
     assert tables.loc[0.01, "chance"] < 0.5
     assert tables.loc[0.01, "repetitions"] <= 8
     assert tables.loc[3.0, ["chance", "repetitions"]].tolist() == [1.0, 12]
+    # A larger size waits for a smaller one, and is settled with it.
+    assert tables.loc[4.0, ["chance", "repetitions"]].tolist() == [1.0, BATCH]
     assert sorted(point.alpha for point in told) == tables.index.tolist()
 
 
@@ -168,6 +155,31 @@ def test_left_early_a_size_gets_the_answer_of_all_its_tables():
                 passing = chance_of_passing(int(hits[:n].sum()), n, 20)
             other += (passing > 0.5) != (hits.sum() >= 18)
         assert other <= 0.04 * 300
+
+
+@pytest.mark.parametrize("chances", [(0.0, 0.1, 0.6, 0.97, 1.0), (0.05, 0.4, 0.9, 0.95, 1.0)])
+def test_sizes_that_wait_for_smaller_ones_get_the_answer_of_all_their_tables(chances):
+    rng = np.random.default_rng(0)
+    sizes, other, fitted = (0.25, 0.5, 1.0, 2.0, 4.0), 0, 0
+    for draw in rng.random((100, 20)):
+        # The repetitions of all sizes share their draws, as in `power`.
+        tables = {
+            size: [table(size, "bias found" if one < chance else "no bias found") for one in draw]
+            for size, chance in zip(sizes, chances, strict=True)
+        }
+        n, settled = dict.fromkeys(sizes, 0), {}
+        while len(settled) < len(sizes):
+            seen = {size: tables[size][: n[size]] for size in sizes if size not in settled}
+            moving = next_sizes({size: (sum(map(found, own)), len(own)) for size, own in seen.items()})
+            n |= {size: n[size] + BATCH for size in moving}
+            for size in seen:
+                own = tables[size][: n[size]]
+                if is_settled(size, own, 20, settled):
+                    settled[size] = summarise(own)
+        fitted += sum(n.values())
+        other += sum((settled[size].chance >= 0.9) != (sum(map(found, tables[size])) >= 18) for size in sizes)
+    assert other <= 0.02 * 5 * 100
+    assert fitted <= 50 * 100
 
 
 def test_few_tables_are_said_to_be_few():

@@ -126,6 +126,12 @@ def test_work_that_finished_nothing_leaves_no_trace(folder):
     assert not folder.exists()
 
 
+def test_a_part_that_stands_keeps_its_ledger_when_work_is_abandoned(folder):
+    (folder / "a.csv").write_text("whole, but its line could not be written")
+    abandon(folder, ["a.csv", "b.csv"])
+    assert claim(folder, FACTS, resume=True) == {}
+
+
 def test_files_of_somebody_else_stay_when_work_is_abandoned(folder):
     (folder / "notes.txt").write_text("mine")
     abandon(folder)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -272,13 +272,20 @@ def _variances(beta: Array, a: Array | None, sums: Statistics) -> Array:
 def _newton(value: Array, gradient: Array, curvature: Array) -> Array:
     """One Newton step of a ridge-penalised logistic, softmax or log-sd model; value (B,K,p)."""
     B, K, p = value.shape
-    ridge = np.tile(np.r_[0.0, np.full(p - 1, RIDGE)], K)
+    ridge, on_diagonal = _ridge(K, p)
     flat = value.reshape(B, K * p)
     slope = gradient.reshape(B, K * p) - ridge * flat
-    step = _solve(curvature + np.diag(ridge), slope)
+    step = _solve(curvature + on_diagonal, slope)
     # A gate that separates perfectly has almost no curvature: a step is kept within a few logits.
     longest = np.abs(step).max(axis=1, keepdims=True)
     return (flat + step * np.minimum(1.0, 3.0 / np.maximum(longest, 1e-12))).reshape(B, K, p)
+
+
+@cache
+def _ridge(K: int, p: int) -> tuple[Array, Array]:
+    """The ridge on K times p coefficients, none on intercepts: (K*p,), and as a diagonal matrix."""
+    ridge = np.tile(np.r_[0.0, np.full(p - 1, RIDGE)], K)
+    return ridge, np.diag(ridge)
 
 
 def _solve(gram: Array, rhs: Array) -> Array:

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def fit_full_data(
-    selected: ExactBias, chunks_of: Callable[[Frame], Chunked], n: float, sample: Data
+    selected: ExactBias, chunks_of: Callable[[Frame], Chunked], n: float, part: Data
 ) -> ExactBias:
     """The models of a sample fitted to all rows and compared there.
 
     selected : the answer of the sample, without clusters. chunks_of : all rows in a frame's features; n :
-    their weight; sample : the rows that were sampled. The candidates, n_compared and the offset of the answer
-    stay those of the sample. A model that cannot catch up is left as soon as that shows, most often after one
-    pass.
+    their weight; part : all rows, or enough of them to look for one more component in. The candidates,
+    n_compared and the offset of the answer stay those of the sample. A model that cannot catch up is left as
+    soon as that shows, most often after one pass.
     """
     to_all = partial(_maximised, chunks_of, selected.floor, n)
     biases = [candidate for candidate in selected.undecided if candidate.claims_bias]
@@ -47,7 +47,7 @@ def fit_full_data(
     else:
         null = _best(nulls, to_all)
         bias = _best(biases, to_all, null.bic + THRESHOLDS.too_far_behind)
-    few = lambda candidate: candidate.frame.chunks(sample)  # noqa: E731
+    few = lambda candidate: candidate.frame.chunks(part)  # noqa: E731
     bias, null, gain = settle(bias, null, few, to_all, selected.floor)
     chunks = chunks_of(bias.frame)
     answer = conclude(chunks, None, bias, null, selected.candidates, selected.n_compared, selected.floor)

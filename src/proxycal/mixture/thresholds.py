@@ -20,6 +20,9 @@ class Thresholds:
     # two models are nested and regular, so the test is exact enough; BIC would charge log(n) for every
     # column of E and so deny a plain dependence wherever there are many columns.
     gate_test_p: float = 1e-3
+    # Once there is a bias, sizes that vary replace one size if a likelihood ratio test rejects it at this p.
+    # A dozen laws are tried: together they replace it by chance in one table of a hundred.
+    sizes_test_p: float = 1e-3
     # A bias that trails by less than this part of what its parameters cost in BIC is a hint of one.
     hint_part: float = 0.25
     # A model this far (in BIC) behind does not catch up any more: its comparison is decided although it has

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STRATA = 5
+# Strata at the most, and rows that each should have on average. Ten strata were measured beside five: the
+# standard error was 0.5 to 5% smaller.
+STRATA, PER_STRATUM = 10, 5
 # Rows of a stratum, at the least: two show a spread, and this part of its share by size is the floor.
 LEAST, FLOOR = 2, 0.4
 # A plan that promises less than this is not worth its strata.
@@ -118,7 +120,7 @@ def choose_rows(spread: Array, n: int, seed: int, why_not: str = "") -> AuditPla
 
 def cut_strata(spread: Array, n: int) -> NDArray[np.int64]:
     """Strata (N,) of rising spread, each with about the same sum of spreads; fewer where n rows are few."""
-    wanted = min(STRATA, n // LEAST)
+    wanted = max(min(STRATA, n // PER_STRATUM), min(2, n // LEAST))
     order = np.argsort(spread, kind="stable")
     reached = np.cumsum(spread[order])
     middle = (reached - 0.5 * spread[order]) / reached[-1]

@@ -164,7 +164,11 @@ def power(
     settled: dict[float, PowerPoint] = {}
     done = 0
     while len(settled) < len(sizes):
-        batch = [trials[size][len(seen[size]) :][:BATCH] for size in sizes if size not in settled]
+        hits = {size: sum(found(table) for table in tables) for size, tables in seen.items()}
+        batch = [
+            trials[size][len(seen[size]) :][:BATCH]
+            for size in next_sizes({s: (hits[s], len(seen[s])) for s in sizes if s not in settled})
+        ]
         left = sum(len(trials[size]) for size in sizes if size not in settled)
         left -= sum(len(seen[size]) for size in sizes if size not in settled)
         moved = None if progress is None else partial(_moved, progress, done, done + left)
@@ -176,7 +180,7 @@ def power(
                 Injected(refit.share, refit.alpha / sd, refit.low / sd, refit.high / sd, refit.verdict)
             )
         for size in sizes:
-            if size not in settled and _is_settled(size, seen[size], len(trials[size]), settled):
+            if size not in settled and is_settled(size, seen[size], len(trials[size]), settled):
                 settled[size] = summarise(seen[size])
                 if tell is not None:
                     tell(settled[size])
@@ -193,16 +197,39 @@ def _moved(progress: Progress, before: int, total: int, done: int, of: int) -> N
 # --- when a size is settled ---
 
 
-def _is_settled(size: float, tables: Sequence[Injected], most: int, settled: dict[float, PowerPoint]) -> bool:
+def next_sizes(open_sizes: dict[float, tuple[int, int]]) -> list[float]:
+    """Of the sizes that are not settled, with their hits and tables, those whose tables are fitted next.
+
+    A size found in all its tables waits for the smaller ones: where one of them is found in all of its own,
+    it is settled too.
+
+    >>> next_sizes({0.5: (0, 0), 1.0: (0, 0)})
+    [0.5, 1.0]
+    >>> next_sizes({0.0: (0, 4), 0.5: (3, 4), 1.0: (4, 4), 2.0: (4, 4)})
+    [0.0, 0.5]
+    """
+    moving: list[float] = []
+    for size, (hits, n) in sorted(open_sizes.items()):
+        if n == 0 or size == 0.0 or hits < n or not any(other > 0.0 for other in moving):
+            moving.append(size)
+    return moving
+
+
+def found(table: Injected) -> bool:
+    """Whether a bias was found in a table."""
+    return table.verdict == "bias found"
+
+
+def is_settled(size: float, tables: Sequence[Injected], most: int, settled: dict[float, PowerPoint]) -> bool:
     """Whether further tables would hardly change whether the size is detectable, or false alarms are rare.
 
-    A size is at least as easy to find as a smaller one: where that one is detectable, a first batch without a
-    miss is enough.
+    A size is at least as easy to find as a smaller one: where that one is detectable and was never missed, a
+    first batch without a miss is enough.
     """
-    hits, n = sum(table.verdict == "bias found" for table in tables), len(tables)
+    hits, n = sum(found(table) for table in tables), len(tables)
     if size == 0.0:
         hits = n - hits
-    elif hits == n and any(0.0 < other < size and at.chance >= TARGET for other, at in settled.items()):
+    elif hits == n and any(0.0 < other < size and at.chance == 1.0 for other, at in settled.items()):
         return True
     chance = chance_of_passing(hits, n, most)
     return min(chance, 1.0 - chance) < DOUBT
@@ -292,7 +319,7 @@ class Injected:
 def summarise(tables: Sequence[Injected]) -> PowerPoint:
     """The tables with a bias of one size."""
     n = len(tables)
-    hits = [table for table in tables if table.verdict == "bias found"]
+    hits = [table for table in tables if found(table)]
     interval = binomtest(len(hits), n).proportion_ci(0.95, method="wilson")
     alpha = tables[0].alpha
     estimates = np.array([table.estimate for table in hits])

@@ -7,7 +7,7 @@ import re
 import zipfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError  # nosec B405 # openpyxl parses; this names its error
 
 from proxycal.errors import StoreError, UnavailableError
 from proxycal.extras import is_installed

@@ -156,7 +156,7 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
     """Do the parts that the ledger of the folder does not have yet."""
     finished = claim(folder, _facts(todo, how), how.resume)
     left = [one for one in todo if one.part.name not in finished]
-    resumed = len(todo) - len(left)
+    resumed, names = len(todo) - len(left), [one.part.name for one in todo]
     try:
         _tell(how, resumed, len(todo))
         for part in _done_by_workers(left, folder, how):
@@ -165,9 +165,8 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
             _tell(how, len(finished), len(todo))
     except ProxycalError:
         if not finished:
-            abandon(folder)
+            abandon(folder, names)
         raise
-    names = [one.part.name for one in todo]
     return _Done([finished[name] for name in names], [folder / name for name in names], resumed)
 
 

@@ -176,7 +176,11 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     arrays = replace(
         arrays, weights=weights, counts=alike if arrays.counts is None else arrays.counts * alike
     )
-    table = EncodedPieces(pieces, encoder, unit, arrays, encoder.rows_kept, seen.weight / unit)
+    read = encoder
+    if not seen.validated:
+        # A truth column without a single truth is as good as none.
+        read, arrays = replace(encoder, roles=replace(roles, truth=None)), replace(arrays, truth=None)
+    table = EncodedPieces(pieces, read, unit, arrays, encoder.rows_kept, seen.weight / unit)
     method = METHODS[settings.method].choose(seen.validated)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample

@@ -69,11 +69,16 @@ def record(folder: Path, part: Finished) -> None:
         _add(folder / NAME, asdict(part))
 
 
-def abandon(folder: Path) -> None:
-    """Leave no trace of work that finished nothing."""
+def abandon(folder: Path, parts: Iterable[str] = ()) -> None:
+    """Leave no trace of work that finished nothing.
+
+    parts : names of the work's files. Where one of them stands already, its ledger stays, for --resume.
+    """
     with explained(folder, "written"):
-        (folder / NAME).unlink(missing_ok=True)
         clean(folder)
+        if any((folder / name).exists() for name in parts):
+            return
+        (folder / NAME).unlink(missing_ok=True)
         if not any(folder.iterdir()):
             folder.rmdir()
 

@@ -4,10 +4,11 @@ A cell is one outcome, one share of validated rows and one draw of them. Every m
 rows, and every error is taken on the rows that were not validated.
 
     self-report          as reported
-    exact                `ProxyCalibrator`, which leaves the report alone unless its verdict is "bias found"
+    proxycal             `ProxyCalibrator` as it comes: from 30 validated rows on it learns from them, with
+                         fewer it leaves the report alone unless its verdict is "bias found"
+    exact                method="exact", which takes every report for right or off by one size
     exact, verdict ignored   the same fit, calibrated whatever its verdict
     regression           regression calibration: truth on report, proxies and environment
-    exact + regression   the same with the calibrated report in place of the report
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ SEEDS = {"weight": 6, "height": 3, "bmi": 3}
 QUICK_STEP = 4
 BMI_EDGES = (0.0, 25.0, 30.0, 35.0, np.inf)
 BMI_NAMES = ("BMI under 25", "BMI 25 to 30", "BMI 30 to 35", "BMI 35 and over")
-ROW_METHODS = ("self-report", "exact", "exact, verdict ignored", "regression", "exact + regression")
-MEAN_METHODS = ("validated rows alone", "PPI", "PPI++", "PPI++ on exact")
+ROW_METHODS = ("self-report", "proxycal", "exact", "exact, verdict ignored", "regression")
+MEAN_METHODS = ("validated rows alone", "PPI", "PPI++", "proxycal, totals")
 _SOURCES = (Path(__file__), Path(validated.__file__), Path(nhanes.__file__))
 
 
@@ -79,24 +80,29 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     table = data.table.iloc[:: int(settings["step"])].reset_index(drop=True)
     reported, measured = (table[name].to_numpy(dtype=float) for name in OUTCOMES[outcome])
     truth = table[VALIDATED].to_numpy(dtype=float) if settings["share"] else np.full(len(table), np.nan)
-    model = ProxyCalibrator(data.roles, method="exact", direction=DIRECTIONS[outcome]).fit(table)
+    model, exact = (
+        ProxyCalibrator(data.roles, method=method, direction=DIRECTIONS[outcome]).fit(table)
+        for method in ("auto", "exact")
+    )
     with warnings.catch_warnings():
         # "left as reported" is what the page says in its own words.
         warnings.simplefilter("ignore", ProxycalWarning)
         # Without the truths: what is calibrated is judged, and learned from, as if nobody knew them.
-        calibrated = model.calibrate(table.drop(columns=VALIDATED, errors="ignore"))["y_cal"].to_numpy()
-    arrays = model.result_.encoder.transform(table)
+        blind = table.drop(columns=VALIDATED, errors="ignore")
+        calibrated = {fit: fit.calibrate(blind)["y_cal"].to_numpy() for fit in (model, exact)}
+        means = model.totals(table, statistic="mean").iloc[0]
+    arrays = exact.result_.encoder.transform(table)
     answers = {
         "self-report": reported,
-        "exact": calibrated,
-        "exact, verdict ignored": model.result_.method_fit.predict(arrays).y_cal,
+        "proxycal": calibrated[model],
+        "exact": calibrated[exact],
+        "exact, verdict ignored": exact.result_.method_fit.predict(arrays).y_cal,
     }
     rows = _fit_rows(model)
     if settings["share"]:
         others = np.hstack([arrays.P, arrays.E])
         answers["regression"] = regression_calibration(truth, np.column_stack([reported, others]))
-        answers["exact + regression"] = regression_calibration(truth, np.column_stack([calibrated, others]))
-        rows += _mean_rows(truth, answers, measured)
+        rows += _mean_rows(truth, answers, measured, means)
     return rows + _error_rows(answers, measured, np.isnan(truth), groups(table))
 
 
@@ -127,7 +133,7 @@ def _error_rows(
 
 
 def _mean_rows(
-    truth: np.ndarray, answers: Mapping[str, np.ndarray], measured: np.ndarray
+    truth: np.ndarray, answers: Mapping[str, np.ndarray], measured: np.ndarray, own: pd.Series
 ) -> list[dict[str, Any]]:
     """How far each estimate of the mean measurement of these people is off, and how wide its interval."""
     report = answers["self-report"]
@@ -135,16 +141,16 @@ def _mean_rows(
         "validated rows alone": prediction_powered_mean(truth, report, lam=0.0),
         "PPI": prediction_powered_mean(truth, report, lam=1.0),
         "PPI++": prediction_powered_mean(truth, report),
-        "PPI++ on exact": prediction_powered_mean(truth, answers["exact"]),
     }
+    means = {name: (estimate.mean, estimate.low, estimate.high) for name, estimate in powered.items()}
+    means["proxycal, totals"] = (float(own["calibrated"]), float(own["low"]), float(own["high"]))
     target = float(measured.mean())
     rows = []
-    for method, estimate in powered.items():
+    for method, (mean, low, high) in means.items():
         rows += [
-            _row(method, "all", "mean error", estimate.mean - target),
-            _row(method, "all", "half width", (estimate.high - estimate.low) / 2),
-            _row(method, "all", "covers", float(estimate.low <= target <= estimate.high)),
-            _row(method, "all", "lam", estimate.lam),
+            _row(method, "all", "mean error", mean - target),
+            _row(method, "all", "half width", (high - low) / 2),
+            _row(method, "all", "covers", float(low <= target <= high)),
         ]
     known = np.isfinite(truth)
     for method, answer in answers.items():

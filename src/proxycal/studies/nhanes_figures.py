@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 # Colours that stay apart for colour-blind readers (Okabe and Ito), and markers for print.
 STYLES = {
     "self-report": ("#000000", "s"),
+    "proxycal": ("#009E73", "D"),
     "exact": ("#0072B2", "o"),
     "regression": ("#D55E00", "^"),
-    "exact + regression": ("#009E73", "D"),
 }
 _UNITS = {"weight": "kg", "height": "cm", "bmi": "kg/m2"}
 

@@ -93,30 +93,26 @@ def _answer(long: pd.DataFrame) -> list[str]:
     verdicts = pick(part, "fit", "verdict")["text"]
     lines.append(
         f"- The verdict was 'bias found' in {int((verdicts == 'bias found').sum())} of {len(verdicts)} of "
-        "these draws; in the others the package left the reports unchanged."
+        "these draws."
     )
-    alone = paired(part, "exact", "regression").mean()
-    together = paired(part, "exact + regression", "regression")
-    if alone < 0:
-        lines.append("- Calibration by the package alone has a smaller error than regression calibration.")
-    else:
+    against = paired(part, "proxycal", "regression")
+    error = against.std(ddof=1) / np.sqrt(len(against)) if len(against) > 1 else np.nan
+    if np.isfinite(error) and abs(against.mean()) > 2.0 * error:
         lines.append(
-            "- Calibration by the package alone is NOT as accurate as regression calibration: the reports "
-            "carry a small continuous error that a regression averages out and a two-valued shift leaves in "
-            "(see the section Why)."
-        )
-    error = together.std(ddof=1) / np.sqrt(len(together)) if len(together) > 1 else np.nan
-    if np.isfinite(error) and abs(together.mean()) > 2.0 * error:
-        lines.append(
-            "- With calibration followed by regression, the error is "
-            f"{'smaller' if together.mean() < 0 else 'larger'} than that of regression alone, by more than "
+            "- With validated rows, calibration by the package is "
+            f"{'more' if against.mean() < 0 else 'LESS'} accurate than regression calibration, by more than "
             "the spread of the draws."
         )
     else:
         lines.append(
-            "- With calibration followed by regression, the error is that of regression alone within the "
-            "spread of the draws: on these data the model of the bias adds nothing that a regression on the "
-            "validated rows does not find."
+            "- With validated rows, calibration by the package is as accurate as regression calibration, "
+            "within the spread of the draws."
+        )
+    if paired(part, "exact", "regression").mean() > 0:
+        lines.append(
+            "- `exact` alone is NOT as accurate as regression calibration: the reports carry a small "
+            "continuous error that a regression averages out and a two-valued shift leaves in (see the "
+            "section Why)."
         )
     return lines
 
@@ -137,14 +133,11 @@ def _reasons(long: pd.DataFrame) -> list[str]:
 
 
 _METHODS = (
-    "`exact` is `ProxyCalibrator` with its default settings; `exact, verdict ignored` calibrates whatever "
-    "the verdict; `regression` is regression calibration, a linear regression "
-    "of the measurement on report, proxies and environment in the validated rows; `exact + regression` is "
-    "the same regression with the calibrated report in place of the report. Other ways to combine the two "
-    "(report and calibrated report together, or with the expected content) were tried on two draws of "
-    "weight and differ from it by about a tenth of a kilogram at most, to either side. Where `exact` "
-    "equals the self-report, its verdict was not 'bias found'. A fit that did not converge changes "
-    "nothing; `verdict ignored` shows the error that this avoids."
+    "`proxycal` is `ProxyCalibrator` with its default settings: it learns from 30 validated rows or more, "
+    "and is `exact` with fewer. `exact` takes every report for right or off by one size, and keeps the "
+    "report unless the verdict is 'bias found'; `exact, verdict ignored` calibrates whatever the verdict, "
+    "and shows the error that this avoids. `regression` is regression calibration, a linear regression of "
+    "the measurement on report, proxies and environment in the validated rows."
 )
 _GROUPS = (
     "Groups are by measured BMI. A method that shrinks reports towards the proxies looks worse at both ends "
@@ -154,10 +147,10 @@ _GROUPS = (
 _MEANS = (
     "Prediction-powered inference corrects a mean, not single reports: PPI adds the mean error of the "
     "validated rows to the mean of the reports, PPI++ weights the reports so as to minimise the variance, "
-    "and `PPI++ on exact` uses the calibrated reports. The other lines are means of the row-wise answers, "
-    "with the measurement for validated rows. The target is the mean of these people, so "
-    "intervals made for a larger population are a little wide for it; a few draws say little about coverage. "
-    "The calibrated reports were fitted to the validated rows as well, which PPI++ on them ignores."
+    "and `proxycal, totals` (`model.totals`) is PPI++ on calibrated values that the validated rows in "
+    "question were not shown. The other lines are means of the row-wise answers, with the measurement for "
+    "validated rows. The target is the mean of these people, so PPI and PPI++, made for a larger population, "
+    "have intervals that are a little wide for it; a few draws say little about coverage."
 )
 _WHY = (
     "The model of the package has two kinds of reporter: correct, or off by one size. The table describes "

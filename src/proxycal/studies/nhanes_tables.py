@@ -21,10 +21,10 @@ MAIN_SHARE = 0.1
 GROUPS = ("all", "Female", "Male", *BMI_NAMES)
 # Whose errors are put side by side: the first of each pair against the second.
 COMPARED = (
+    ("proxycal", "self-report"),
+    ("proxycal", "regression"),
     ("exact", "self-report"),
     ("exact", "regression"),
-    ("exact + regression", "self-report"),
-    ("exact + regression", "regression"),
 )
 
 

@@ -189,9 +189,13 @@ class Encoder:
         scale: str = "linear",
         log_proxies: Collection[str] = (),
     ) -> tuple[Encoder, Arrays]:
-        """Learn the translation from these rows, and translate them."""
+        """Learn the translation from these rows, and translate them.
+
+        A truth column without a single truth is as good as none.
+        """
         encoder = cls.fit(frame, roles, missing, scale, log_proxies)
-        return encoder, encoder.transform(frame)
+        arrays = encoder.transform(frame)
+        return encoder, arrays if arrays.validated else replace(arrays, truth=None)
 
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
         """Translate rows, new or old, with what was learned at `fit`.

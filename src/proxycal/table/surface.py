@@ -70,6 +70,9 @@ def in_dialect(text: str) -> str:
     >>> with speaking("app"):
     ...     in_dialect("fit with missing='impute'")
     'fit with “fill in missing values”'
+    >>> with speaking("shell"):
+    ...     in_dialect("Validate more rows: plan_audit says which.")
+    'Validate more rows: proxycal audit says which.'
     """
     surface = _surface.get()
     if surface == "python":
@@ -81,7 +84,7 @@ def in_dialect(text: str) -> str:
             return f"--{name.replace('_', '-')} {value}"
         return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
 
-    text = _SETTING.sub(said, text)
+    text = _SETTING.sub(said, text.replace("plan_audit", "proxycal audit"))
     return _POWER.sub("“Calibrate and compute power”", text) if surface == "app" else text
 
 

@@ -68,7 +68,10 @@ def test_row_order_changes_nothing(small, fit):
     table = world.table()
     shuffled = table.sample(frac=1.0, random_state=3)
     other = fit(world, shuffled)
-    pd.testing.assert_frame_equal(other.summary(), model.summary(), rtol=1e-12, atol=1e-12)
+    own, again = model.summary(), other.summary()
+    pd.testing.assert_frame_equal(again.drop("gradual"), own.drop("gradual"), rtol=1e-12, atol=1e-12)
+    # That row comes of sums in the order of the rows, and of a search that ends within 1e-8 of its maximum.
+    pd.testing.assert_frame_equal(again.loc[["gradual"]], own.loc[["gradual"]], rtol=1e-8, atol=1e-8)
     assert other.verdict_ == model.verdict_
     pd.testing.assert_frame_equal(
         other.calibrate(shuffled).loc[table.index], model.calibrate(table), rtol=1e-11, atol=1e-11
@@ -238,7 +241,7 @@ def test_state_is_plain_json_and_arrays(small):
 
 def test_summary_puts_the_estimators_side_by_side(small):
     _, model = small
-    assert list(model.summary().index) == ["exact", "moments", "match"]
+    assert list(model.summary().index) == ["exact", "moments", "match", "gradual"]
     assert model.result_.method_fit.estimate.name == "exact"
     assert model.summary().loc["exact", "alpha"] == model.alpha_
 

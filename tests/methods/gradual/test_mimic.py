@@ -93,8 +93,9 @@ def test_gradient_and_jacobian_are_right():
     reduced = reduce(row_moments(*rows(n=300)))
     rng = np.random.default_rng(2)
     at = np.concatenate([0.5 * rng.normal(size=10), rng.uniform(0.3, 0.8, size=5)])
+    observed = reduced.resid, reduced.slopes[:-1] @ reduced.slopes[:-1].T
     error = check_grad(
-        lambda v: mimic.objective(v, reduced, 2)[0], lambda v: mimic.objective(v, reduced, 2)[1], at
+        lambda v: mimic.objective(v, *observed, 2)[0], lambda v: mimic.objective(v, *observed, 2)[1], at
     )
     assert error < 1e-4
     structure = fit_structure(reduced, 2)

@@ -8,7 +8,7 @@ import pytest
 
 from proxycal.methods.gradual.mimic import Structure
 from proxycal.methods.gradual.sensitivity import robustness_value, sensitivity
-from proxycal.methods.gradual.shrink import bends_group, levels_group, shrink
+from proxycal.methods.gradual.shrink import bends_group, levels_group, shrink, smoothed
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -45,6 +45,35 @@ def test_free_coefficients_follow_those_they_were_estimated_with():
     assert result.coefficients[1] == pytest.approx(0.0, abs=0.02)
     assert result.coefficients[0] == pytest.approx(1.0 - 0.8 * 0.1, abs=0.02)
     assert result.covariance[0, 0] == pytest.approx(1.0 - 0.64, abs=0.05)
+
+
+def test_errors_are_those_of_the_estimates_whatever_was_believed_of_them():
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(31, 31)) / 5.0
+    true = root @ root.T + np.eye(31)
+    believed = np.diag(np.diag(true))
+    groups = [bends_group(np.arange(1, 31))]
+    draws = []
+    for _ in range(400):
+        size = np.append(1.0, 2.0 * rng.normal(size=30))
+        result = shrink(rng.multivariate_normal(size, true), true, groups, believed)
+        draws.append((result.coefficients - size, np.diag(result.covariance)))
+    errors, stated = (np.array(part) for part in zip(*draws, strict=True))
+    # The spread is estimated, and widened: what is stated is a little more than what is seen.
+    ratio = stated.mean(axis=0) / errors.var(axis=0)
+    assert 1.0 < ratio.mean() < 1.3
+    # The variance of 400 draws has a standard error of 7%.
+    assert ratio.min() > 0.8
+
+
+def test_a_smoothed_covariance_does_not_depend_on_how_columns_are_coded():
+    rng = np.random.default_rng(2)
+    covariance, normal = (a @ a.T + np.eye(5) for a in rng.normal(size=(2, 5, 5)))
+    owners = ["a", "a", "a", "b", "b"]
+    recode = np.zeros((5, 5))
+    recode[:3, :3], recode[3:, 3:] = rng.normal(size=(3, 3)), rng.normal(size=(2, 2))
+    moved = smoothed(recode @ covariance @ recode.T, recode @ normal @ recode.T, owners)
+    np.testing.assert_allclose(moved, recode @ smoothed(covariance, normal, owners) @ recode.T, rtol=1e-9)
 
 
 def test_no_groups_leave_everything():

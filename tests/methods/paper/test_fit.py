@@ -81,7 +81,7 @@ def test_finds_a_known_bias_and_who_carries_it():
 
 def test_moments_stand_beside_and_agree():
     summary = quick_fit().summary()
-    assert list(summary.index) == ["exact", "moments", "match"]
+    assert list(summary.index) == ["exact", "moments", "match", "gradual"]
     assert summary.loc["moments", "alpha"] == pytest.approx(5.0, rel=0.03)
     assert "method='exact'" in summary.loc["exact", "note"]
     assert {finding.topic for finding in quick_fit().findings_ if not finding.ok} == set()

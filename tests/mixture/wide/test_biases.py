@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from proxycal.mixture.wide.biases import extensions, first_bias, guesses, search_biases
-from proxycal.mixture.wide.fit import fit, plain_start
+from proxycal.mixture.wide.biases import (
+    extensions,
+    first_bias,
+    guesses,
+    law_of_sizes,
+    rejects_one_size,
+    search_biases,
+)
+from proxycal.mixture.wide.fit import Fitted, fit, plain_start
 from proxycal.mixture.wide.law import Law
 from proxycal.mixture.wide.likelihood import Problem
 
@@ -35,7 +42,10 @@ def test_what_a_bias_may_have():
     assert may["gate by content"](one).gate == "E m"
     assert may["gate by products"](Law(states=1, gate="E m")).gate == "E Q m"
     assert may["gate by truth"](one).gate == "E y"
-    assert may["third state"](one).states == 2
+    two = may["another size"](one)
+    assert two == Law(states=2, shared_gate=True)
+    assert may["gate of each size"](two) == may["gate of each size"](one) == Law(states=2)
+    assert may["another size"](may["another size"](two)) is None
     # A gamma law and a normal spread are two laws of the same sizes.
     assert may["spread"](Law(states=1, cv=0.7)) is None
     assert not may["gamma sizes"](Law(states=1, spread=True)).spread
@@ -54,3 +64,22 @@ def test_the_search_never_ends_below_where_it_began(draw, who):
     models = search_biases(first, null)
     assert min(model.bic for model in models) <= first.bic
     assert all(model.law.claims_bias for model in models)
+
+
+def test_a_test_and_not_the_criterion_says_whether_there_is_one_size(draw_problem):
+    problem = draw_problem(n=400)
+
+    def model(law, loglik):
+        # The price of a parameter, log(400) = 6, is more than what a test at 0.001 asks for each of two.
+        size = Fitted(law, problem, np.zeros(0), 0.0, 0.0).size
+        return Fitted(law, problem, np.zeros(0), loglik, size * np.log(400.0) - 2.0 * loglik)
+
+    one, two = Law(states=1), Law(states=2, shared_gate=True)
+    plain, clear, chance = model(one, -100.0), model(two, -92.0), model(two, -94.0)
+    assert law_of_sizes(plain, [plain, clear]) is clear
+    assert law_of_sizes(plain, [plain, chance]) is plain
+    assert rejects_one_size(clear, [plain, clear]) is plain
+    assert rejects_one_size(chance, [plain, chance]) is None
+    assert rejects_one_size(plain, [plain, clear]) is None
+    # Another shape of the content is another model, not another law of sizes.
+    assert law_of_sizes(plain, [plain, model(Law(states=2, shared_gate=True, components=2), -80.0)]) is plain

@@ -69,6 +69,8 @@ def test_without_a_bias_it_is_least_squares(draw_problem):
         (Law(states=1), Law(states=1, gate="E y")),
         (Law(states=1, spread=True, gate="E Q"), Law(states=1, spread=True, gate="E Q m", components=1)),
         (Law(states=2, spread=True), Law(states=2, spread=True, by_content=True)),
+        (Law(states=2, shared_gate=True), Law(states=2)),
+        (Law(states=2, shared_gate=True), Law(states=2, shared_gate=True, gate="E m")),
         (Law(skew=1.0, scale="E"), Law(skew=1.0, scale="Em")),
     ],
     ids=lambda law: law.label,
@@ -131,3 +133,19 @@ def test_what_was_charged_stays_charged(draw_problem):
     again = replaced(model, replace(problem, y=problem.y + 1.0))
     assert isinstance(again, Fitted)
     assert again.bic == pytest.approx(model.bic, abs=1e-3)
+
+
+def test_further_sizes_are_found_from_one():
+    rng = np.random.default_rng(1)
+    n, e = 1500, rng.normal(size=(1500, 1))
+    biased = rng.random(n) < 1.0 / (1.0 + np.exp(-1.5 * e[:, 0]))
+    y = 0.3 * rng.normal(size=n) + biased * rng.choice([1.0, 2.0, 4.0], size=n, p=[0.5, 0.3, 0.2])
+    problem = Problem(y, np.ones((n, 1)), e, np.zeros(n), np.ones(n))
+    one = fit(problem, Law(states=1), start_from_guess(problem, Law(states=1), (y > 0.5) * 1.0))
+    two = extend(one, Law(states=2, shared_gate=True))
+    three = extend(two, Law(states=3, shared_gate=True))
+    at = three.likelihood.at
+    np.testing.assert_allclose(np.sort(three.theta[at.alpha]), [1.0, 2.0, 4.0], atol=0.1)
+    shares = np.exp(three.likelihood.log_shares(three.theta))[np.argsort(three.theta[at.alpha])]
+    np.testing.assert_allclose(shares, [0.5, 0.3, 0.2], atol=0.06)
+    assert three.bic < two.bic < one.bic

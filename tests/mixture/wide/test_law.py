@@ -12,16 +12,19 @@ from proxycal.mixture.wide.law import (
     gamma_bins,
     gate_columns,
     layout,
+    lognormal_bins,
     n_paid,
     pairs,
+    with_one_size,
     without_environment,
 )
 
 
 @pytest.mark.parametrize("cv", [0.3, 0.7, 1.2])
 @pytest.mark.parametrize("ends", [SIZE_BINS, NOISE_BINS], ids=["sizes", "noise"])
-def test_bins_have_the_mean_and_the_spread_of_their_gamma_law(cv, ends):
-    bins = gamma_bins(cv, ends)
+@pytest.mark.parametrize("bins_of", [gamma_bins, lognormal_bins])
+def test_bins_have_the_mean_and_the_spread_of_their_law(cv, ends, bins_of):
+    bins = bins_of(cv, ends)
     share = np.exp(bins.log_share)
     assert share.sum() == pytest.approx(1.0)
     assert share @ bins.mean == pytest.approx(1.0)
@@ -35,6 +38,7 @@ def test_bins_have_the_mean_and_the_spread_of_their_gamma_law(cv, ends):
         Law(),
         Law(components=3, weights_by_content=True, own_slopes=True, scale="Em", scale_by_component=True),
         Law(states=2, spread=True, by_content=True, gate="E Q m"),
+        Law(states=3, shared_gate=True),
         Law(states=1, gate="E y"),
         Law(skew=-1.0, scale="E"),
     ],
@@ -55,6 +59,9 @@ def test_what_laws_cost():
     # made costs as much as the gate's slopes.
     assert n_paid(Law(states=1, cv=0.7), 4, 3) == n_paid(Law(states=1), 4, 3) + 1
     assert n_paid(Law(columns=1), 5, 3) == n_paid(Law(), 5, 3) + 3
+    # A further size with a gate of its own pays for the gate too, one that shares it for its share only.
+    assert n_paid(Law(states=2), 4, 3) == n_paid(Law(states=1), 4, 3) + 5
+    assert n_paid(Law(states=2, shared_gate=True), 4, 3) == n_paid(Law(states=1), 4, 3) + 2
     assert n_paid(Law(components=2), 4, 3) == n_paid(Law(), 4, 3) + 3
 
 
@@ -91,7 +98,12 @@ def test_laws_say_what_they_are():
     assert len(wide.says) == 5
     assert wide.varies
     assert not Law(states=1, gate="E y").varies
-    assert "cv 0.7" in Law(states=1, cv=0.7).label
+    assert Law(states=1, cv=0.7).label == "gamma sizes, cv 0.7"
+    assert Law(states=1, cv=0.7, heavy=True).label == "lognormal sizes, cv 0.7"
+    assert Law(states=3, shared_gate=True).says == (
+        "there are four states: unbiased and three sizes of bias",
+    )
+    assert with_one_size(wide) == Law(states=1, gate="E Q m", components=2, scale="E")
     assert Law(states=1, gate="E y").says == ("who is biased depends on the true value too",)
     assert "skew" in Law(skew=1.0, scale="E").label
     assert replace(wide, spread=False) != wide

@@ -13,6 +13,7 @@ import numpy as np
 from proxycal.methods.exact.evidence import CHECKED_ROWS
 from proxycal.methods.exact.fit import compare_plainly, data_of, finish, widen_plain
 from proxycal.methods.exact.outcome import off_spike
+from proxycal.mixture.compare import JUDGE_ROWS
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
 from proxycal.mixture.sums import Elsewhere
@@ -39,10 +40,11 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     # Rows on a spike are set apart, as many of all as of the sample.
     weight = table.weight * seen / float(sample.weights.sum())
     chunks = partial(_Chunks, table, comparison.sign, comparison.outcome)
-    full = fit_full_data(comparison.bias, chunks, weight, comparison.data)
+    rows = partial(spaced_rows, table, comparison.sign, comparison.outcome)
+    # Components are split on the rows that a table in memory would take, so that both try the same ones.
+    full = fit_full_data(comparison.bias, chunks, weight, rows(JUDGE_ROWS))
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(weight) / math.log(seen)
-    rows = partial(spaced_rows, table, comparison.sign, comparison.outcome)
     widened = None
     if comparison.data.truth is None:
         widened = widen_plain(replace(comparison, bias=full, data=rows(WIDE_ROWS)), settings, weight)

@@ -10,10 +10,10 @@ import numpy as np
 from proxycal.errors import TableError
 from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.gradual.direct import DirectEffect, strongest_direct_effect
-from proxycal.methods.gradual.mimic import MimicFit, fit_mimic, most_contents
+from proxycal.methods.gradual.mimic import MimicFit, fit_mimic, most_contents, spare_moments
 from proxycal.methods.gradual.refusals import refusals
 from proxycal.methods.gradual.sensitivity import Sensitivity, sensitivity
-from proxycal.methods.gradual.shrink import Group, bends_group, levels_group, shrink
+from proxycal.methods.gradual.shrink import Group, bends_group, levels_group, shrink, smoothed
 from proxycal.methods.gradual.thresholds import SHRINK_LEVELS
 from proxycal.methods.gradual.tsls import TslsFit, first_stage, fit_tsls
 
@@ -103,7 +103,8 @@ def estimate_bias(
     tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
     to_units = reduced.whiten * reduced.scale[-1]
     raw_cov = to_units @ fit.bias_cov @ to_units.T
-    shrunk = shrink(to_units @ fit.bias, raw_cov, _groups(basis, shrunk_columns))
+    smooth = smoothed(raw_cov, to_units @ fit.normal_cov @ to_units.T, basis.owners)
+    shrunk = shrink(to_units @ fit.bias, raw_cov, _groups(basis, shrunk_columns), smooth)
     wald_p, straight_p = _joint_tests(fit, reduced, basis.bent, scores.count)
     return BiasEstimate(
         basis=basis,
@@ -147,11 +148,17 @@ def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units
 def _try_contents(
     reduced: Reduced, covariance: Array, n_effective: float, largest: int
 ) -> tuple[MimicFit, ...]:
-    """Fits with 0, 1, 2, ... contents, until one more makes the criterion worse."""
+    """Fits with 0, 1, 2, ... contents, until one more makes the criterion worse, or cannot make it better."""
+    k1, width = reduced.slopes.shape
     tried: list[MimicFit] = []
     for d in range(largest + 1):
-        tried.append(fit_mimic(reduced, d, covariance, n_effective))
-        if d > 1 and tried[-1].bic > tried[-2].bic:
+        fit = fit_mimic(reduced, d, covariance, n_effective)
+        tried.append(fit)
+        if d > 1 and fit.bic > tried[-2].bic:
+            break
+        # A perfect fit with one more content: no criterion is below it.
+        limit = -spare_moments(k1 - 1, width, d + 1) * np.log(n_effective)
+        if d > 0 and fit.flat == 0 and fit.bic <= limit:
             break
     return tuple(tried)
 

@@ -24,7 +24,7 @@ from proxycal.methods.gradual.basis import TRUSTED, fit_basis
 from proxycal.methods.gradual.rows import OnePiece, Rows
 from proxycal.methods.gradual.surface import Surface
 from proxycal.methods.gradual.tables import bias_shape, by_level
-from proxycal.methods.gradual.thresholds import MOST_SLOPES, UNITS_PER_COLUMN
+from proxycal.methods.gradual.thresholds import CLUSTERS_PER_COLUMN, MOST_SLOPES, UNITS_PER_COLUMN
 from proxycal.methods.gradual.wording import claim, findings
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
@@ -288,7 +288,8 @@ def choose_kinds(
         name: "category" if name in categories else "spline" for name in columns if name != TRUSTED
     }
     width = len(fit_basis(columns, bent, pairs, arrays.weights, units).keep)
-    if width * UNITS_PER_COLUMN <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
+    least = UNITS_PER_COLUMN if arrays.cluster is None else CLUSTERS_PER_COLUMN
+    if width * least <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
         return bent
     return {name: "category" if kind == "category" else "linear" for name, kind in bent.items()}
 

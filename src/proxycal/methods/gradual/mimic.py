@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LEAST_ERROR = 1e-3
 # A direction whose information is below this share of the median is flat: two values fit alike.
 FLAT = 1e-4
+# Relative change of the likelihood at which a search ends. The coarse one only tells whether its start leads
+# to a better maximum than the first.
+FINE, COARSE = 1e-14, 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class MimicFit:
     """A system with its errors and tests.
 
     bias, bias_cov : (q,), (q, q) in the whitened basis, outcome in residual standard deviations
+    normal_cov : (q, q) shape of bias_cov if errors were normal and rows independent, of one row
     weight, left : (p, p) curvature of the likelihood in (slopes, resid), and what the model leaves of it
     misfit : (p,) observed less implied (slopes, resid)
     flat : flat directions beyond the d(d-1)/2 rotations of content
@@ -72,6 +76,7 @@ class MimicFit:
     structure: Structure
     bias: Array
     bias_cov: Array
+    normal_cov: Array
     weight: Array
     left: Array
     misfit: Array
@@ -113,63 +118,73 @@ def fit_structure(reduced: Reduced, d: int) -> Structure:
         gamma = np.zeros((0, reduced.slopes.shape[1]))
         distance = float(np.log(errors).sum()) + k1 - saturated
         return Structure(np.zeros((k1, 0)), errors, gamma, reduced.slopes[-1].copy(), distance)
-    bounds = [(None, None)] * (k1 * d) + [(LEAST_ERROR, 10.0)] * k1
-    best = None
-    for start in _starts(reduced, d):
-        end = optimize.minimize(
-            objective,
-            start,
-            args=(reduced, d),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-14, "gtol": 1e-8, "maxcor": 30},
-        )
-        if best is None or end.fun < best.fun - 1e-9:
-            best = end
-    assert best is not None
+    observed = reduced.resid, reduced.slopes[:-1] @ reduced.slopes[:-1].T
+    first, second = _starts(reduced, d)
+    best = _search(first, observed, d, FINE)
+    other = _search(second, observed, d, COARSE)
+    if other.fun < best.fun - 1e-9:
+        best = _search(other.x, observed, d, FINE)
     loadings, errors = _unpack(best.x, k1, d)
-    gamma, gap = _profile(loadings, errors, reduced)
-    bias = reduced.slopes[-1] + gap[-1] - loadings[-1] @ gamma
+    gamma = _proxy_weights(loadings, errors) @ reduced.slopes[:-1]
+    bias = reduced.slopes[-1] - loadings[-1] @ gamma
     return Structure(loadings, errors, gamma, bias, max(float(best.fun) - saturated, 0.0))
+
+
+def _search(start: Array, observed: tuple[Array, Array], d: int, tolerance: float) -> optimize.OptimizeResult:
+    k1 = len(observed[0])
+    return optimize.minimize(
+        objective,
+        start,
+        args=(*observed, d),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(None, None)] * (k1 * d) + [(LEAST_ERROR, 10.0)] * k1,
+        options={"maxiter": 2000, "maxfun": 4000, "ftol": tolerance, "gtol": 1e-8, "maxcor": 30},
+    )
 
 
 def _unpack(values: Array, k1: int, d: int) -> tuple[Array, Array]:
     return values[: k1 * d].reshape(k1, d), values[k1 * d :]
 
 
-def _profile(loadings: Array, errors: Array, reduced: Reduced) -> tuple[Array, Array]:
-    """Gamma and the misfit of the slopes at the optimum over (Gamma, b), given Lambda and Psi.
+def _proxy_weights(loadings: Array, errors: Array) -> Array:
+    """(d, K) the generalised least-squares fit of Gamma to the proxies' slopes, given Lambda and Psi.
 
-    b frees the slopes of the outcome, so Gamma is the generalised least-squares fit of the proxies' slopes,
-    W Gamma ~ slopes_P; its weight Sigma_PP^-1 may be replaced by Psi_P^-1. The outcome's misfit follows that
-    of the proxies: gap_y = Sigma_yP Sigma_PP^-1 gap_P. Both are closed forms, which leaves (Lambda, Psi) to
-    search over, however many columns the basis has.
+    b frees the slopes of the outcome, so that Gamma is the best fit of W Gamma ~ slopes_P; its weight
+    Sigma_PP^-1 may be replaced by Psi_P^-1. The closed form leaves (Lambda, Psi) to search over, however many
+    columns the basis has.
     """
-    proxies, slopes = loadings[:-1], reduced.slopes[:-1]
-    d = loadings.shape[1]
-    weighted = proxies / errors[:-1, None]
-    gamma = np.asarray(np.linalg.solve(proxies.T @ weighted + 1e-10 * np.eye(d), weighted.T @ slopes))
-    gap = proxies @ gamma - slopes
-    implied = proxies @ proxies.T + np.diag(errors[:-1])
-    outcome = loadings[-1] @ proxies.T @ np.linalg.solve(implied, gap)
-    return gamma, np.vstack([gap, outcome])
+    weighted = loadings[:-1] / errors[:-1, None]
+    gram = weighted.T @ loadings[:-1] + 1e-10 * np.eye(loadings.shape[1])
+    return np.asarray(np.linalg.solve(gram, weighted.T))
 
 
-def objective(values: Array, reduced: Reduced, d: int) -> tuple[float, Array]:
-    """log|Sigma| + tr(Sigma^-1 M), M = resid + gap gap', and its gradient (by the envelope theorem)."""
-    loadings, errors = _unpack(values, len(reduced.scale), d)
-    gamma, gap = _profile(loadings, errors, reduced)
-    implied = loadings @ loadings.T + np.diag(errors)
-    inverse = np.linalg.inv(implied)
-    observed = reduced.resid + gap @ gap.T
-    value = np.linalg.slogdet(implied)[1] + float(np.sum(inverse * observed))
-    toward = inverse - inverse @ observed @ inverse
-    by_loadings = 2.0 * toward @ loadings + 2.0 * (inverse @ gap) @ gamma.T
-    return value, np.concatenate([by_loadings.ravel(), np.diag(toward)])
+def objective(values: Array, resid: Array, between: Array, d: int) -> tuple[float, Array]:
+    """log|Sigma| + tr(Sigma^-1 M), M = resid + gap gap', and its gradient (by the envelope theorem).
+
+    between : (K, K) = slopes_P slopes_P'. The gap W Gamma - slopes_P is orthogonal to W in the metric Psi^-1,
+    so that the outcome has none and Sigma^-1 gap = Psi^-1 gap; of the slopes only `between` is needed.
+    """
+    loadings, errors = _unpack(values, len(resid), d)
+    proxies, precision = loadings[:-1], 1.0 / errors
+    weights = _proxy_weights(loadings, errors)
+    left = between - proxies @ (weights @ between)
+    gap_squared = left - (left @ weights.T) @ proxies.T
+    # Sigma^-1 and |Sigma| through the d x d matrix I + Lambda' Psi^-1 Lambda.
+    weighted = loadings * precision[:, None]
+    root = np.linalg.cholesky(np.eye(d) + loadings.T @ weighted)
+    half = np.linalg.solve(root, weighted.T)
+    inverse = np.diag(precision) - half.T @ half
+    value = np.log(errors).sum() + 2.0 * np.log(root.diagonal()).sum() + (inverse * resid).sum()
+    value += precision[:-1] @ gap_squared.diagonal()
+    toward = inverse - inverse @ resid @ inverse
+    toward[:-1, :-1] -= gap_squared * np.outer(precision[:-1], precision[:-1])
+    by_loadings = toward @ loadings
+    by_loadings[:-1] -= (left @ weights.T) * precision[:-1, None]
+    return float(value), np.concatenate([2.0 * by_loadings.ravel(), toward.diagonal()])
 
 
-def _starts(reduced: Reduced, d: int) -> list[Array]:
+def _starts(reduced: Reduced, d: int) -> tuple[Array, Array]:
     """Loadings from the leading directions of what proxies share given E, and of that and what E moves."""
     k1 = len(reduced.scale)
     between = reduced.slopes[:-1] @ reduced.slopes[:-1].T
@@ -184,7 +199,7 @@ def _starts(reduced: Reduced, d: int) -> list[Array]:
         outcome = np.linalg.lstsq(loadings, reduced.resid[:-1, -1], rcond=None)[0]
         outcome *= min(1.0, 0.9 / max(float(np.linalg.norm(outcome)), 1e-6))
         starts.append(np.concatenate([np.vstack([loadings, outcome]).ravel(), errors]))
-    return starts
+    return starts[0], starts[1]
 
 
 def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -> MimicFit:
@@ -211,6 +226,7 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
         structure=structure,
         bias=structure.bias,
         bias_cov=influence @ covariance @ influence.T,
+        normal_cov=inverse[-width:, -width:],
         weight=weight,
         left=left,
         misfit=_misfit(structure, reduced),

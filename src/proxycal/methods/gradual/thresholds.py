@@ -23,15 +23,15 @@ VALIDATED_ROWS = 20
 SHRINK_LEVELS = 6
 # Share of rows that serves as reference where nobody vouches for any.
 LEAST_BIASED = 0.1
-# Independent rows or clusters for each coefficient that splines need; with fewer, straight lines. Set on the
-# sigmoid worlds of `proxycal bench gradual`, 16 seeds of their own, 4 proxies: with 250 rows the intervals of
-# splines hold the truth in 94% of the rows, those of straight lines in 84%; with 200 clusters (and the usual
-# errors, CR1) in 89% and 76%; with 50 clusters in 83% and 87%, and splines were refused in 6 of 16 fits,
-# straight lines in 1.
+# Rows, or clusters, for each coefficient that splines need; with fewer, straight lines. Set on the sigmoid
+# worlds of `proxycal bench gradual` with seeds of their own, 4 proxies. With 250 rows the intervals of
+# splines hold the truth in 94% of the rows, those of straight lines in 84% (16 tables); with 100 clusters in
+# 94% and 87%; with 50 in 97% and 93%, but splines find the bias in 39 of 50 tables and lines in 45.
 UNITS_PER_COLUMN = 8
-# Clusters below which nothing was measured. With errors that leave each cluster out in turn (CR3), 16 seeds
-# of their own, intervals held the truth with 50 clusters in 93% (sigmoid) and 97% (linear, none) of the rows
-# and with 200 in 94%; with the usual errors (CR1) it was 88 to 94% and 89%.
+CLUSTERS_PER_COLUMN = 5
+# Clusters below which nothing was measured. With errors that leave each cluster out in turn (CR3) and
+# shrinkage that does not believe the correlations of few clusters (`smoothed`), seeds of their own, intervals
+# held the truth with 50 clusters in 93% (sigmoid) and 97% (none) of the rows, with 200 in 95 and 96%.
 FEW_CLUSTERS = 50
 # Slopes of the reduced form, proxies and outcome by columns of the basis, above which splines cost minutes.
 MOST_SLOPES = 1500

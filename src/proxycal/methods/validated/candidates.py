@@ -32,6 +32,9 @@ SIMPLE = ("report", "offset", "linear", "ridge")
 MIXTURES = {"two errors": (2, False), "graded errors": (2, True), "three errors": (3, False)}
 FIRST, VALIDATED = "two errors", "validated errors"
 ON_ANSWERS, TREES = "ridge on answers", "trees"
+# What a candidate counts before any evidence, 1 for the others: all rows speak for the exact fit, not only
+# validated ones; graded errors have two errors as a part.
+PRIOR = {"exact": 6.0, "graded errors": 2.0}
 # Trees need this many validated rows to learn from.
 ROWS_FOR_TREES = 48
 STRENGTHS = np.logspace(-2.0, 4.0, 13)
@@ -73,6 +76,11 @@ class Candidates:
         """The candidates in the order of the columns of `Answers.values`."""
         last = (ON_ANSWERS,) if self.trees is None else (ON_ANSWERS, TREES)
         return (*SIMPLE, *self.given_names, *self.mixtures, *last)
+
+    @property
+    def prior(self) -> Array:
+        """What each candidate counts before any evidence, (k,)."""
+        return np.array([PRIOR.get(name, 1.0) for name in self.names])
 
     @property
     def one_kind(self) -> bool:

@@ -75,7 +75,7 @@ def learn(
         own = part.predict(rows.take(inside), given[inside])
         values[fold == k], sd[fold == k] = own.values, own.sd
         parts.append(part)
-    stack = combine(values, truth, fold, range(len(SIMPLE)), w[known])
+    stack = combine(values, truth, fold, range(len(SIMPLE)), w[known], full.prior)
     floor = FLOOR_SHARE * float(np.median(sd))
     scores = np.abs(stack.chosen - truth) / (sd + floor)
     return Learned(

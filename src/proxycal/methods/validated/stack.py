@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Pull of the weights towards the best single candidate, and how hard their sum is held at one.
-PULL, SUM_TO_ONE = 0.02, 30.0
 # The base is returned to where the paired gain of the stack, out of fold, is below this many standard
 # errors. The simple candidates are parts of the stack, so it needs no proof that it is better. Asking for a
 # gain of one standard error before leaving the base was measured against never returning to it: errors were
@@ -42,10 +39,17 @@ class Stack:
     left_base: bool
 
 
-def combine(values: Array, truth: Array, fold: NDArray[np.int64], simple: Sequence[int], w: Array) -> Stack:
+def combine(
+    values: Array,
+    truth: Array,
+    fold: NDArray[np.int64],
+    simple: Sequence[int],
+    w: Array,
+    prior: Array | None = None,
+) -> Stack:
     """Combine answers out of fold, values (n, k), for validated rows; w : (n,) design weights.
 
-    simple : positions of the candidates that may be the base.
+    simple : positions of the candidates that may be the base. prior : (k,) weights without any evidence.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=200)
@@ -61,31 +65,36 @@ def combine(values: Array, truth: Array, fold: NDArray[np.int64], simple: Sequen
     stacked = np.empty(len(truth))
     for k in np.unique(fold):
         inside = fold == k
-        stacked[inside] = values[inside] @ stack_weights(values[~inside], truth[~inside], w[~inside])
+        stacked[inside] = values[inside] @ stack_weights(values[~inside], truth[~inside], w[~inside], prior)
     gain = loss[:, base] - (stacked - truth) ** 2
     mean = float(np.average(gain, weights=w))
     se = float(np.sqrt(np.sum(w**2 * (gain - mean) ** 2))) / float(w.sum())
     left = mean > WORSE_THAN_BASE * se or mean >= 0.0
-    weights = stack_weights(values, truth, w) if left else np.eye(values.shape[1])[base]
+    weights = stack_weights(values, truth, w, prior) if left else np.eye(values.shape[1])[base]
     chosen = stacked if left else values[:, base]
     own = float(np.average((chosen - truth) ** 2, weights=w)) ** 0.5
     return Stack(weights, chosen, np.sqrt(mean_loss), own, base, left)
 
 
-def stack_weights(values: Array, truth: Array, w: Array) -> Array:
-    """Weights (k,) that are not negative and sum to one, of least squared error, drawn a little to the best.
+def stack_weights(values: Array, truth: Array, w: Array, prior: Array | None = None) -> Array:
+    """Weights (k,), sum one: a candidate counts less, the more clearly it is worse than the best one.
 
-    >>> values = np.array([[1.0, 3.0], [2.0, 4.0], [4.0, 6.0]])
-    >>> stack_weights(values, np.array([2.0, 3.0, 5.0]), np.ones(3)).round(2).tolist()
-    [0.5, 0.5]
+    Its weight is prior * exp(-z^2 / 2), z the mean difference of squared errors from the best in standard
+    errors. Weights of least squared error (not negative, sum one) were measured beside these: over a hundred
+    validated rows they follow luck, and were 0 to 5% worse in worlds and in NHANES.
+
+    >>> truth = np.array([2.0, 3.0, 5.0, 4.0])
+    >>> equal = truth + np.array([1.0, -1.0, 1.0, -1.0])
+    >>> poor = truth + np.array([3.0, 3.1, 2.9, 3.0])
+    >>> stack_weights(np.column_stack([equal, equal, poor]), truth, np.ones(4)).round(2).tolist()
+    [0.5, 0.5, 0.0]
     """
-    share = np.sqrt(w / w.sum())[:, None]
-    error = values - truth[:, None]
-    loss = np.sum((share * error) ** 2, axis=0)
-    best, k = int(np.argmin(loss)), values.shape[1]
-    scale = float(np.sqrt(loss[best])) or float(np.sqrt(loss.max())) or 1.0
-    to_best = np.zeros(k)
-    to_best[best] = np.sqrt(PULL)
-    design = np.vstack([share * error / scale, np.full((1, k), SUM_TO_ONE), np.sqrt(PULL) * np.eye(k)])
-    weights, _ = nnls(design, np.concatenate([np.zeros(len(truth)), [SUM_TO_ONE], to_best]))
+    loss = (values - truth[:, None]) ** 2
+    worse = loss - loss[:, [int(np.argmin(w @ loss))]]
+    share = w / w.sum()
+    mean = share @ worse
+    se = np.sqrt(share**2 @ (worse - mean) ** 2)
+    # Losses that differ by the same in every row differ for sure, and equal ones not at all.
+    z = np.divide(mean, se, out=np.where(mean > 0.0, np.inf, 0.0), where=se > 0.0)
+    weights = np.exp(-0.5 * z**2) * (1.0 if prior is None else prior)
     return np.asarray(weights / weights.sum())

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import chi2
 
 from proxycal.mixture.designs import spaced
+from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import (
     FAR_FROM_PAYING,
     TRIAL_STEPS,
@@ -19,7 +21,7 @@ from proxycal.mixture.wide.fit import (
     grown,
     start_from_guess,
 )
-from proxycal.mixture.wide.law import Law, layout, pairs
+from proxycal.mixture.wide.law import Law, layout, pairs, with_one_size
 from proxycal.mixture.wide.nulls import more_components, scale_by
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 ONE_SIZE = Law(states=1)
 # Quantiles of the residual above which rows are guessed to be biased: a share of 0.9 needs the first of them.
 CUTS = (0.15, 0.5, 0.75, 0.92)
-MOST_COMPONENTS = 3
+MOST_COMPONENTS, MOST_SIZES = 3, 3
 # A bias that leads by less than this is also tried on top of the null's own shape.
 SECOND_TRACK = 40.0
 ROUNDS = 5
@@ -51,6 +53,7 @@ ALIKE, AIC_LEAD = 4.0, 1.0
 ALIKE_VARYING = 8.0
 # Coefficients of variation between which the profile of a law of sizes is taken.
 PROFILE, PROFILE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2), 40
+HEAVY_PROFILE = (0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 
 
 def guesses(problem: Problem) -> list[Array]:
@@ -99,8 +102,15 @@ def extensions(exact_outcome: bool, q: int) -> Extensions:
         simple = law.states == 1 and not law.spread and not law.cv
         return replace(law, gate="E y") if simple and exact_outcome and "Q" not in law.gate else None
 
-    def third_state(law: Law) -> Law | None:
-        return replace(law, states=2) if law.states == 1 and law.gate != "E y" and not law.cv else None
+    def another_size(law: Law) -> Law | None:
+        if law.states == MOST_SIZES or law.gates > 1 or law.gate == "E y" or law.cv:
+            return None
+        return replace(law, states=law.states + 1, shared_gate=True)
+
+    def gate_of_each_size(law: Law) -> Law | None:
+        two = law.states == 1 or (law.states == 2 and law.shared_gate)
+        simple = law.gate != "E y" and not law.cv
+        return replace(law, states=2, shared_gate=False) if two and simple else None
 
     def gamma_sizes(cv: float) -> Callable[[Law], Law | None]:
         def add(law: Law) -> Law | None:
@@ -116,7 +126,8 @@ def extensions(exact_outcome: bool, q: int) -> Extensions:
         "by content": lambda law: replace(law, by_content=True),
         "gate by content": content_gate,
         "gate by products": products_gate,
-        "third state": third_state,
+        "another size": another_size,
+        "gate of each size": gate_of_each_size,
         "gamma sizes": gamma_sizes(USUAL_CV),
         **{f"gamma sizes: cv {cv}": gamma_sizes(cv) for cv in OTHER_CVS},
         "gate by truth": truth_gate,
@@ -160,14 +171,17 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
     """The same bias with other laws of its sizes: how far its mean depends on which of them is taken."""
     law = bias.law
     if law.states > 1:
-        return []
-    simple = replace(law, spread=False, cv=0.0)
+        more = law.shared_gate and law.states < MOST_SIZES
+        return [extend(bias, replace(law, states=law.states + 1))] if more else []
+    simple = replace(law, spread=False, cv=0.0, heavy=False)
     if law.gate == "E y":
         others = [replace(law, by_content=True)]
     elif law.spread or law.cv:
         others = [replace(simple, cv=cv) for cv in PROFILE] + [replace(simple, spread=True)]
+        others += [replace(simple, cv=cv, heavy=True) for cv in HEAVY_PROFILE]
     else:
-        others = [replace(law, spread=True), replace(law, by_content=True), replace(law, states=2)]
+        others = [replace(law, spread=True), replace(law, by_content=True)]
+        others += [replace(law, states=2, shared_gate=shared) for shared in (True, False)]
         others += [replace(law, cv=cv) for cv in (USUAL_CV, *OTHER_CVS)]
     tried = [extend(bias, other, TRIAL_STEPS) for other in others if other != law]
     # The first steps show which are out of reach of the interval.
@@ -189,6 +203,35 @@ def explains_alike(one: Fitted, best: Fitted) -> bool:
     return one.bic < best.bic + near or (one.size > best.size and aic > AIC_LEAD)
 
 
+def rejects_one_size(one: Fitted, every: list[Fitted]) -> Fitted | None:
+    """The same model with one size, where a likelihood ratio test rejects it for this one; else None.
+
+    every : the models of a search.
+    """
+    plain = with_one_size(one.law)
+    alike = [other for other in every if other.law == plain and one.law != plain]
+    best = min(alike, key=lambda other: other.bic, default=None)
+    return best if best is not None and _test_margin(one, best) > 0.0 else None
+
+
+def law_of_sizes(bias: Fitted, every: list[Fitted]) -> Fitted:
+    """The model that answers: the best by BIC, or one whose sizes vary more if a test prefers it.
+
+    BIC charges log(n) for a parameter, which denies a second size that a hundred rows show. Whether there is
+    a bias is BIC's to say; of what sizes, a test's at THRESHOLDS.sizes_test_p, which a dozen laws share.
+    """
+    plain = with_one_size(bias.law)
+    wider = [one for one in every if with_one_size(one.law) == plain and one.size > bias.size]
+    best = max(wider, key=lambda one: _test_margin(one, bias), default=bias)
+    return best if best is not bias and _test_margin(best, bias) > 0.0 else bias
+
+
+def _test_margin(larger: Fitted, smaller: Fitted) -> float:
+    """By how much the likelihood ratio of two models passes its critical value."""
+    ratio = 2.0 * (larger.loglik - smaller.loglik)
+    return ratio - float(chi2.isf(THRESHOLDS.sizes_test_p, max(larger.size - smaller.size, 1)))
+
+
 def other_gate(bias: Fitted) -> Fitted | None:
     """The same bias with a gate by the true outcome where it has one by content, and the reverse.
 
@@ -198,4 +241,4 @@ def other_gate(bias: Fitted) -> Fitted | None:
     if law.states != 1 or bias.problem.low is not None or not ("m" in law.gate or "y" in law.gate):
         return None
     gate = "E m" if "y" in law.gate else "E y"
-    return extend(bias, replace(law, gate=gate, spread=False, cv=0.0))
+    return extend(bias, replace(law, gate=gate, spread=False, cv=0.0, heavy=False))

@@ -12,7 +12,15 @@ import numpy as np
 
 from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers
-from proxycal.mixture.wide.biases import explains_alike, first_bias, other_gate, other_sizes, search_biases
+from proxycal.mixture.wide.biases import (
+    explains_alike,
+    first_bias,
+    law_of_sizes,
+    other_gate,
+    other_sizes,
+    rejects_one_size,
+    search_biases,
+)
 from proxycal.mixture.wide.clusters import Refined, refine
 from proxycal.mixture.wide.fit import Fitted, polished
 from proxycal.mixture.wide.likelihood import Problem
@@ -59,7 +67,8 @@ class Wide:
 
     index (p,), index_mean, index_sd : m = (X index - mean) / sd. bias_bic, null_bic : with the price of
     cluster intercepts. other : the bias with a gate by the true outcome, where the best has one by content.
-    intercepts (n,), tau : of clusters, under the bias.
+    intercepts (n,), tau : of clusters, under the bias. rejected : BIC of the same bias with one size for all,
+    where a test rejects it; inf elsewhere.
     """
 
     bias: Fitted
@@ -74,6 +83,7 @@ class Wide:
     mixture: Fitted | None = None
     intercepts: Array | None = None
     tau: float = 0.0
+    rejected: float = np.inf
 
     @property
     def gain(self) -> float:
@@ -116,13 +126,30 @@ def compare_widely(setup: Setup) -> Wide:
     nulls += nulls_from(bias, best_null, null_problem, expected)
     bare = ungated(bias)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
-    other = other_gate(bias)
-    alike = [one for one in biases if one.law != bias.law and explains_alike(one, bias)]
-    alike += [] if other is None else [other]
-    alike = [polished(one) for one in alike]
     if setup.cluster is None:
         null = min(nulls, key=lambda one: one.bic)
-        return Wide(bias, null, found, bias.bic, null.bic, index, mean, sd, tuple(alike), mixture)
+        sized = law_of_sizes(bias, biases)
+        if sized is not bias:
+            sized = polished(sized)
+            found = answers(sized.likelihood, sized.theta)
+        other = other_gate(sized)
+        alike = [one for one in biases if one.law != sized.law and explains_alike(one, sized)]
+        alike += [] if other is None else [other]
+        alike += [bias] if sized is not bias else []
+        one_size = rejects_one_size(sized, biases)
+        return Wide(
+            sized,
+            null,
+            found,
+            bias.bic,
+            null.bic,
+            index,
+            mean,
+            sd,
+            tuple(polished(one) for one in alike),
+            mixture,
+            rejected=np.inf if one_size is None else one_size.bic,
+        )
     own = refine(bias, setup.y, setup.cluster)
     rival = min((refine(one, setup.y, setup.cluster) for one in nulls), key=lambda one: one.bic)
     return replace(_with_clusters(own, rival, index, mean, sd, setup.cluster), mixture=mixture)

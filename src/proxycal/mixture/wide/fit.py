@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy.special import expit
 
+from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.minimise import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,15 +70,10 @@ def fit(
     lower[at.log_sigma], upper[at.log_sigma] = np.log(problem.floor), WIDEST
     lower[at.alpha] = LEAST_SIZE
     lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
-    done = minimize(
-        likelihood,
-        np.clip(start, lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(lower, upper),
-        options={"maxiter": steps, "maxcor": 20, "ftol": precision, "gtol": GRADIENT},
-    )
-    return valued(problem, law, done.x, extra)
+    start = np.clip(start, lower, upper)
+    bend = curvature(likelihood, start)
+    theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
+    return valued(problem, law, theta, extra)
 
 
 def polished(one: Fitted) -> Fitted:
@@ -175,18 +172,21 @@ def _columns(parts: str, part: str, q: int) -> slice:
 def _grow_bias(theta: Array, law: Law, old: Fitted, q: int) -> None:
     p = old.problem.X.shape[1]
     at, was = layout(law, len(theta[layout(law, p, q).b]), q), layout(old.law, p, q)
-    gate = theta[at.gamma].reshape(law.states, -1)
-    had = old.theta[was.gamma].reshape(old.law.states, -1)
+    gate = theta[at.gamma].reshape(law.gates, -1)
+    had = old.theta[was.gamma].reshape(old.law.gates, -1)
     names, old_names = _gate_names(law, q), _gate_names(old.law, q)
     for i, name in enumerate(names):
         if name in old_names:
             gate[: len(had), i] = had[:, old_names.index(name)]
     sizes = old.theta[was.alpha]
-    if law.states > old.law.states:
-        gate[1] = gate[0]
-        theta[at.alpha] = sizes[-1]
-    else:
-        theta[at.alpha] = sizes[: law.states]
+    theta[at.alpha] = np.r_[sizes, np.full(max(law.states - len(sizes), 0), sizes[-1])][: law.states]
+    if law.shared_gate and old.law.shared_gate:
+        theta[at.split][: len(sizes) - 1] = old.theta[was.split]
+    elif law.gates > old.law.gates:
+        # Each size opens its own gate where it had its share of the common one, or half of it.
+        odds = np.r_[0.0, old.theta[was.split]] if old.law.shared_gate else np.zeros(law.states)
+        gate[:] = gate[0]
+        gate[:, 0] += odds - np.log(np.exp(odds).sum())
     if law.spread:
         narrow = np.full(law.states, np.log(0.5) + old.theta[was.log_sigma][0])
         theta[at.log_omega] = (
@@ -211,25 +211,60 @@ def _gate_names(law: Law, q: int) -> list[str]:
 # Ways to begin one more component: place and width of the new one and width of the old, in sds of the old
 # one, and log weight.
 SPLITS = ((1.2, 1.2, 0.8, -1.0), (-1.2, 1.2, 0.8, -1.0), (0.0, 2.2, 0.8, -1.5), (1.5, 1.0, 0.7, -0.3))
-# A second size begins among those called unbiased, at these parts of the one size. It takes more steps than
-# others to show its worth.
-SIZES, SIZE_STEPS = (0.25, 0.9), 40
+# One more size of the bias begins at this part of the smallest, with this share of those called unbiased so
+# far. It takes more steps than other extensions to show its worth.
+SMALLER, TAKEN, SIZE_STEPS = 0.3, 0.2, 40
 
 
 def extend(old: Fitted, law: Law, steps: int = MOST_STEPS, problem: Problem | None = None) -> Fitted:
-    """A larger law from the maximum of a smaller one; with one more component, the best of several splits."""
+    """A larger law from the maximum of a smaller one; one more component or size begins in several ways."""
     problem = old.problem if problem is None else problem
     theta = grown(old, law, problem)
     starts = [theta]
     if law.components > old.law.components:
         starts = _split_components(theta, law, problem)
     elif law.states > old.law.states:
-        theta[layout(law, problem.X.shape[1], problem.E.shape[1]).alpha] *= SIZES
+        starts = _split_sizes(theta, law, problem)
         steps = max(steps, SIZE_STEPS)
     if len(starts) == 1:
-        return fit(problem, law, theta, steps)
-    best = min((fit(problem, law, start, TRIAL_STEPS) for start in starts), key=lambda one: one.bic)
-    return best if steps <= TRIAL_STEPS else fit(problem, law, best.theta, steps)
+        return fit(problem, law, starts[0], steps)
+    trial = TRIAL_STEPS if law.components > old.law.components else SIZE_STEPS
+    best = min((fit(problem, law, start, trial) for start in starts), key=lambda one: one.bic)
+    return best if steps <= trial else fit(problem, law, best.theta, steps)
+
+
+def _split_sizes(theta: Array, law: Law, problem: Problem) -> list[Array]:
+    """Starts with one more size of the bias.
+
+    A size below the others takes rows from the unbiased, so that more are biased at all; one among or above
+    them takes rows from them.
+    """
+    at, starts = layout(law, problem.X.shape[1], problem.E.shape[1]), []
+    sizes = theta[at.alpha][:-1]
+    if not law.shared_gate:
+        theta[at.alpha] = np.r_[SMALLER * sizes, sizes]
+        return [theta]
+    shares = _shares(np.r_[0.0, theta[at.split][:-1]])
+    gate = Likelihood(problem, law).G
+    assert gate is not None
+    biased = float(expit(gate @ theta[at.gamma]).mean())
+    from_unbiased = TAKEN * (1.0 - biased) / (biased + TAKEN * (1.0 - biased))
+    among = [0.5 * (sizes.min() + sizes.max()), 1.3 * sizes.max()] if len(sizes) > 1 else []
+    for new, share in [(SMALLER * sizes.min(), from_unbiased), *((size, TAKEN) for size in among)]:
+        order = np.argsort(np.r_[sizes, new])
+        start = theta.copy()
+        start[at.alpha] = np.r_[sizes, new][order]
+        odds = np.log(np.r_[shares * (1.0 - share), share][order])
+        start[at.split] = odds[1:] - odds[0]
+        if new < sizes.min():
+            start[at.gamma.start] += np.log1p(TAKEN * (1.0 - biased) / biased) - np.log1p(-TAKEN)
+        starts.append(start)
+    return starts
+
+
+def _shares(odds: Array) -> Array:
+    share = np.exp(odds - odds.max())
+    return np.asarray(share / share.sum())
 
 
 def _split_components(theta: Array, law: Law, problem: Problem) -> list[Array]:

@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 from scipy.stats import gamma
 
 if TYPE_CHECKING:
@@ -31,25 +32,36 @@ SIZE_BINS = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
 NOISE_BINS = (0.0, 0.06, 0.14, 0.24, 0.36, 0.48, 0.6, 0.72, 0.82, 0.9, 0.96, 0.99, 1.0)
 
 
+# What is said of a bias of two and of three sizes.
+SIZES_IN_WORDS = {
+    2: "there are three states: unbiased, a smaller and a larger bias",
+    3: "there are four states: unbiased and three sizes of bias",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """One wider model.
 
     states : sizes of the bias (0: no bias). components : of the content. gate : what decides who is biased,
     of "E", "Q" (products of E), "m" and "y" (the true outcome): "E", "E Q", "E m", "E Q m", "E y" or "m".
+    shared_gate : one gate decides who is biased at all, and each size has its share of them everywhere;
+    otherwise each size has a gate of its own.
     spread : sizes vary normally around each state's. cv : sizes follow a gamma law with this coefficient of
-    variation; 0 for none. by_content : sizes are linear in m. scale : what the sd follows, any of "E", "m".
-    scale_by_component : each component with its own slopes of the sd. weights_by_content, own_slopes : of
-    the components, in m. skew : normal plus gamma noise with this signed coefficient of variation, whose
-    scale follows E; 0 for none. columns : further columns of the mean that cost as much as a gate, since a
-    gate made them.
+    variation, or, if heavy, a lognormal one; 0 for none. by_content : sizes are linear in m. scale : what the
+    sd follows, any of "E", "m". scale_by_component : each component with its own slopes of the sd.
+    weights_by_content, own_slopes : of the components, in m. skew : normal plus gamma noise with this signed
+    coefficient of variation, whose scale follows E; 0 for none. columns : further columns of the mean that
+    cost as much as a gate, since a gate made them.
     """
 
     states: int = 0
     components: int = 1
     gate: str = "E"
+    shared_gate: bool = False
     spread: bool = False
     cv: float = 0.0
+    heavy: bool = False
     by_content: bool = False
     scale: str = ""
     scale_by_component: bool = False
@@ -64,6 +76,11 @@ class Law:
         return self.states > 0 and "E" in self.gate
 
     @property
+    def gates(self) -> int:
+        """How many gates there are: of all sizes together, or of each."""
+        return min(self.states, 1) if self.shared_gate else self.states
+
+    @property
     def varies(self) -> bool:
         """Whether biased rows differ in the size of their bias."""
         return self.spread or self.cv > 0.0 or self.by_content or self.states > 1
@@ -71,7 +88,7 @@ class Law:
     @property
     def says(self) -> tuple[str, ...]:
         """What the law says of the bias beyond one size and a gate by the environment, for readers."""
-        words = ["there are three states: unbiased, a smaller and a larger bias"] if self.states > 1 else []
+        words = [SIZES_IN_WORDS[self.states]] if self.states > 1 else []
         words += ["sizes vary from row to row"] if self.spread or self.cv else []
         words += ["sizes grow or shrink with content"] if self.by_content else []
         words += ["who is biased depends on content too"] if "m" in self.gate else []
@@ -84,9 +101,10 @@ class Law:
         """A short name for tables and findings."""
         words = [f"J={self.components}"] if self.components > 1 else []
         if self.states > 1:
-            words.append(f"{self.states + 1} states")
+            words.append(f"{self.states + 1} states" + ("" if self.shared_gate else ", a gate of each"))
         if self.spread or self.cv:
-            words.append("sizes vary" if not self.cv else f"gamma sizes, cv {self.cv:g}")
+            family = "lognormal" if self.heavy else "gamma"
+            words.append("sizes vary" if not self.cv else f"{family} sizes, cv {self.cv:g}")
         words += ["size by content"] if self.by_content else []
         if self.states:
             words += [] if "E" in self.gate else ["gate without E"]
@@ -105,7 +123,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """A gamma law of mean 1 in bins: mean and sd within each, log share of each."""
+    """A law of mean 1 in bins: mean and sd within each, log share of each."""
 
     mean: Array
     sd: Array
@@ -128,13 +146,29 @@ def gamma_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
     return Bins(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), np.log(share))
 
 
+@cache
+def lognormal_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
+    """The bins of a lognormal law: fewer small sizes than a gamma law has, and a heavier tail.
+
+    >>> bins = lognormal_bins(0.7)
+    >>> round(float(np.exp(bins.log_share) @ bins.mean), 6)
+    1.0
+    """
+    sd = float(np.sqrt(np.log1p(cv**2)))
+    at = ndtri(np.array(ends))
+    share = np.diff(ends)
+    mean = np.diff(ndtr(at - sd)) / share
+    square = np.diff(ndtr(at - 2.0 * sd)) * (1.0 + cv**2) / share
+    return Bins(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), np.log(share))
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where each block of parameters stands: a slice per name, empty where the law has no such block.
 
     b slopes (p); log_sigma (J); d, c, v, k (J-1 each): place, weight, its slope, own slope of the
-    components; tau slopes of the log sd; alpha, log_omega (states); gamma gate (states x gate columns);
-    delta, gate_y (1).
+    components; tau slopes of the log sd; alpha, log_omega (states); gamma gate (gates x gate columns);
+    split (states-1): log odds of the larger sizes against the smallest, of a shared gate; delta, gate_y (1).
     """
 
     b: slice
@@ -146,6 +180,7 @@ class Layout:
     tau: slice
     alpha: slice
     gamma: slice
+    split: slice
     log_omega: slice
     delta: slice
     gate_y: slice
@@ -168,7 +203,8 @@ def layout(law: Law, p: int, q: int) -> Layout:
         "k": others if law.own_slopes else 0,
         "tau": scaled * (J if law.scale_by_component else 1),
         "alpha": K,
-        "gamma": K * gate_columns(law, q),
+        "gamma": law.gates * gate_columns(law, q),
+        "split": K - law.gates,
         "log_omega": K if law.spread else 0,
         "delta": 1 if K and law.by_content else 0,
         "gate_y": 1 if K and law.gate == "E y" else 0,
@@ -201,6 +237,11 @@ def pairs(q: int) -> list[tuple[int, int]]:
 def n_paid(law: Law, p: int, q: int) -> int:
     """Parameters that BIC charges for: of the law, its shape of sizes or skew, and columns from a gate."""
     return layout(law, p, q).size + (law.cv > 0) + (law.skew != 0) + law.columns * q
+
+
+def with_one_size(law: Law) -> Law:
+    """The same law where every biased row has the same bias."""
+    return replace(law, states=1, shared_gate=False, spread=False, cv=0.0, heavy=False, by_content=False)
 
 
 def without_environment(law: Law) -> Law:

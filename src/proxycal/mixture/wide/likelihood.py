@@ -10,19 +10,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit
 
 from proxycal.mixture.features import products_of
-from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE
-from proxycal.mixture.wide.law import NOISE_BINS, Bins, Law, Layout, gamma_bins, gate_columns, layout, pairs
+from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE, log_expit
+from proxycal.mixture.wide.law import (
+    NOISE_BINS,
+    Bins,
+    Law,
+    Layout,
+    gamma_bins,
+    gate_columns,
+    layout,
+    lognormal_bins,
+    pairs,
+)
+from proxycal.mixture.wide.ranges import interval_density
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-# Below this probability an interval is so far from a cell that its middle stands for it.
-FAR = 1e-250
 # The log weight of a lone component.
 ONE = np.zeros((1, 1))
 # The log sd may move this far with E and content: beyond, a few rows decide alone.
@@ -83,8 +92,8 @@ class Cells:
     """All cells of all rows under given parameters.
 
     mean, variance (T,J,n or 1), own (J,n or 1): variance of the content alone; log_prior (T,J,n); shift
-    (T-1,n or 1): the bias of each state; log_gate (T,n) or None; log_weight (J, n or 1); scale (J or 1, n
-    or 1): s_i; place (J,): d.
+    (T-1,n or 1): the bias of each state; log_gate (1+gates,n) or None; log_weight (J, n or 1); scale (J or
+    1, n or 1): s_i; place (J,): d.
     """
 
     mean: Array
@@ -124,8 +133,10 @@ class Likelihood:
         gate += [m] * ("m" in law.gate)
         self.G = np.hstack(gate) if law.states else None
         self.bins: Bins | None = None
-        if law.cv or law.skew:
-            self.bins = gamma_bins(law.cv) if law.cv else gamma_bins(abs(law.skew), NOISE_BINS)
+        if law.cv:
+            self.bins = lognormal_bins(law.cv) if law.heavy else gamma_bins(law.cv)
+        elif law.skew:
+            self.bins = gamma_bins(abs(law.skew), NOISE_BINS)
         # Which size each state of a report has: with a gamma law all bins share one.
         self.owner = (
             np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
@@ -185,29 +196,39 @@ class Likelihood:
         )
 
     def _gate(self, theta: Array, shift: Array) -> tuple[Array, Array]:
-        """Log prior of each state (T,n), bins of sizes included, and of each size (1+states, n)."""
+        """Log prior of each state (T,n), bins of sizes included, and of what each gate opens (1+gates, n)."""
         law, at = self.law, self.at
         logit = self._logit(theta)
         if law.gate == "E y":
             # The gate looks at the true outcome: what is reported if unbiased, less the bias otherwise.
             slope, y = theta[at.gate_y][0], self.problem.y
-            log_not = _log_expit(-(logit[0] + slope * y))
-            log_prior = np.stack([log_not, _log_expit(logit[0] + slope * (y - shift[0]))])
+            log_not = log_expit(-(logit[0] + slope * y))
+            log_prior = np.stack([log_not, log_expit(logit[0] + slope * (y - shift[0]))])
             return log_prior, log_prior
-        if law.states == 1:
-            log_yes = _log_expit(logit)
+        if law.gates == 1:
+            log_yes = log_expit(logit)
             log_gate = np.concatenate([log_yes - logit, log_yes])
         else:
             full = np.concatenate([np.zeros((1, logit.shape[1])), logit])
             log_gate = full - _log_sum(full)
-        if law.cv and self.bins is not None:
-            return np.concatenate([log_gate[:1], log_gate[1:] + self.bins.log_share[:, None]]), log_gate
+        shares = self.log_shares(theta)
+        if shares is not None:
+            return np.concatenate([log_gate[:1], log_gate[1:] + shares[:, None]]), log_gate
         return log_gate, log_gate
 
+    def log_shares(self, theta: Array) -> Array | None:
+        """Log share of each size, or bin of sizes, among the biased; None where each has its own gate."""
+        if self.law.cv and self.bins is not None:
+            return self.bins.log_share
+        if not self.law.shared_gate:
+            return None
+        odds = _after_zero(theta[self.at.split])
+        return np.asarray(odds - _log_sum(odds))
+
     def _logit(self, theta: Array) -> Array:
-        """(states, n) what the gate says of each row, before its outcome; of trusted rows: never."""
+        """(gates, n) what each gate says of each row, before its outcome; of trusted rows: never."""
         assert self.G is not None
-        logit = theta[self.at.gamma].reshape(self.law.states, -1) @ self.G.T
+        logit = theta[self.at.gamma].reshape(self.law.gates, -1) @ self.G.T
         if self.problem.trusted is not None:
             logit[:, self.problem.trusted] = NEVER
         return np.asarray(logit)
@@ -229,14 +250,14 @@ class Likelihood:
         """Log likelihood of every row, and the posterior of its cells."""
         cells = self.cells(theta)
         density, _, _ = self._density(cells)
-        density = density + cells.log_prior
+        density += cells.log_prior
         return Seen(*_normalised(density), cells)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Minus the penalised log likelihood, and its gradient: what an optimiser asks for."""
         cells = self.cells(theta)
         density, by_mean, by_log_sd = self._density(cells)
-        density = density + cells.log_prior
+        density += cells.log_prior
         loglik, r = _normalised(density)
         total = float(loglik.sum())
         if self.weights is not None:
@@ -252,16 +273,21 @@ class Likelihood:
         rows = self.problem
         inv = 1.0 / np.sqrt(cells.variance)
         if rows.low is None or rows.high is None:
-            z = (rows.y - cells.mean) * inv
+            z = rows.y - cells.mean
+            z *= inv
             by_mean = z * inv
             z *= z
-            return np.log(inv) - 0.5 * LOG_2PI - 0.5 * z, by_mean, z - 1.0
-        return _interval_density(rows.y, rows.low, rows.high, cells.mean, inv)
+            density = -0.5 * z
+            density += np.log(inv) - 0.5 * LOG_2PI
+            z -= 1.0
+            return density, by_mean, z
+        return interval_density(rows.y, rows.low, rows.high, cells.mean, inv)
 
     def _gradient(self, theta: Array, cells: Cells, r: Array, by_mean: Array, by_log_sd: Array) -> Array:
         law, at, rows = self.law, self.at, self.problem
         gradient = np.zeros(at.size)
-        gradient[at.b] = rows.X.T @ by_mean.sum(axis=(0, 1))
+        by_place = np.add.reduce(by_mean, axis=0)
+        gradient[at.b] = np.add.reduce(by_place, axis=0) @ rows.X
         if law.skew:
             part = cells.own[None] / cells.variance
             width = np.exp(theta[at.log_skew]) * cells.scale
@@ -276,7 +302,7 @@ class Likelihood:
         own_part = by_log_sd
         if law.states and (law.spread or law.cv):
             own_part = by_log_sd * (cells.own[None] / cells.variance)
-        by_own, by_place = own_part.sum(axis=0), by_mean.sum(axis=0)
+        by_own = np.add.reduce(own_part, axis=0)
         gradient[at.log_sigma] = by_own.sum(axis=1)
         if law.components > 1:
             scale = cells.scale[1:] if len(cells.scale) > 1 else cells.scale
@@ -308,6 +334,12 @@ class Likelihood:
             biased = biased.sum(axis=0, keepdims=True)
         else:
             gradient[at.alpha] = pulled.sum(axis=1)
+        if law.shared_gate:
+            shares = self.log_shares(theta)
+            assert shares is not None
+            of_size = biased.sum(axis=1)
+            gradient[at.split] = (of_size - np.exp(shares) * of_size.sum())[1:]
+            biased = biased.sum(axis=0, keepdims=True)
         if law.spread:
             gradient[at.log_omega] = by_extra[1:].sum(axis=(1, 2))
         if law.by_content:
@@ -335,7 +367,7 @@ class Likelihood:
         at = self.at
         slope = np.zeros(at.size)
         if self.law.states:
-            gate = theta[at.gamma].reshape(self.law.states, -1).copy()
+            gate = theta[at.gamma].reshape(self.law.gates, -1).copy()
             gate[:, 0] = 0.0
             slope[at.gamma] = RIDGE * gate.ravel()
             slope[at.gate_y] = RIDGE * theta[at.gate_y]
@@ -343,43 +375,11 @@ class Likelihood:
         return 0.5 * float(slope @ theta), slope
 
 
-def _interval_density(
-    y: Array, low: Array, high: Array, mean: Array, inv: Array
-) -> tuple[Array, Array, Array]:
-    """The same for outcomes known as ranges: log of the probability over the width, which makes it a density.
-
-    Rows with low = high are exact, and those of a range far from a cell are taken at their value.
-    """
-    bounded = np.isfinite(low) & np.isfinite(high)
-    exact = low == high
-    log_width = np.log(np.where(bounded & ~exact, high - low, 1.0))
-    a = np.clip((low - mean) * inv, -30.0, 30.0)
-    b = np.clip((high - mean) * inv, -30.0, 30.0)
-    # In the upper tail the difference of two numbers near 1 is lost: there it is taken from the other side.
-    upper = a + b > 0.0
-    p = ndtr(np.where(upper, -a, b)) - ndtr(np.where(upper, -b, a))
-    as_value = (p < FAR) | exact
-    p = np.where(as_value, 1.0, p)
-    at_a, at_b = np.exp(-0.5 * a * a - 0.5 * LOG_2PI), np.exp(-0.5 * b * b - 0.5 * LOG_2PI)
-    density = np.log(p) - log_width
-    by_mean, by_log_sd = (at_a - at_b) * inv / p, (a * at_a - b * at_b) / p
-    if as_value.any():
-        z = (y - mean) * inv
-        density = np.where(as_value, -0.5 * z * z + np.log(inv) - 0.5 * LOG_2PI, density)
-        by_mean, by_log_sd = np.where(as_value, z * inv, by_mean), np.where(as_value, z * z - 1.0, by_log_sd)
-    return density, by_mean, by_log_sd
-
-
 def _after_zero(values: Array) -> Array:
     """The values after a zero: the first component, or state, is what the others are relative to."""
     out = np.zeros(len(values) + 1)
     out[1:] = values
     return out
-
-
-def _log_expit(x: Array) -> Array:
-    """Log of the logistic function. (scipy's own goes number by number and takes twice as long.)."""
-    return np.asarray(np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))))
 
 
 def _log_sum(values: Array) -> Array:
@@ -391,9 +391,13 @@ def _log_sum(values: Array) -> Array:
 def _normalised(joint: Array) -> tuple[Array, Array]:
     """Log likelihood (n,) and posterior (T,J,n) from the joint log density of cells, which is overwritten."""
     flat = joint.reshape(-1, joint.shape[-1])
-    top = flat.max(axis=0)
+    if len(flat) == 1:
+        return flat[0].copy(), np.ones_like(joint)
+    top = np.maximum.reduce(flat, axis=0)
     flat -= top
     np.exp(flat, out=flat)
-    total = flat.sum(axis=0)
+    total = np.add.reduce(flat, axis=0)
     flat /= total
-    return np.log(total) + top, flat.reshape(joint.shape)
+    np.log(total, out=total)
+    total += top
+    return total, flat.reshape(joint.shape)

@@ -120,6 +120,6 @@ def ungated(bias: Fitted) -> Fitted:
     """The same bias with a gate by content alone, charged so that E has to pass a likelihood ratio test."""
     law = without_environment(bias.law)
     without = fit(bias.problem, law, grown(bias, law), 100)
-    slopes = bias.problem.E.shape[1] * bias.law.states
+    slopes = bias.problem.E.shape[1] * bias.law.gates
     saved = slopes * float(np.log(bias.problem.n)) - float(chi2.isf(THRESHOLDS.gate_test_p, slopes))
     return with_extra(without, max(saved, 0.0))

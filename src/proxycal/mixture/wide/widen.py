@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 WIDE_ROWS = 4_000
 # The same for outcomes known as ranges, whose probabilities cost three times as much.
 RANGED_ROWS = 2_000
-# BIC by which a wider model must lead the plain one to take its place, odds of 20 to 1. A dozen laws are
-# tried, and by chance one of them leads by a little in every tenth table; what it says then widens the
-# interval only.
+# BIC by which a wider model must lead the plain one to take its place, odds of 20 to 1, unless a test rejects
+# that all sizes are one. A dozen laws are tried, and by chance one of them leads by a little in every tenth
+# table; what it says then widens the interval only.
 LEAVE_PLAIN = 6.0
 
 
@@ -184,7 +184,8 @@ def widen(
         null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
-    stands = one_size or bias_bic <= wide.bias_bic + LEAVE_PLAIN
+    one_size_fails = wide.rejected <= bias_bic + LEAVE_PLAIN
+    stands = one_size or (bias_bic <= wide.bias_bic + LEAVE_PLAIN and not one_size_fails)
     stands = stands and not always
     best_null = min(null_bic, wide.null_bic)
     gain = best_null - (bias_bic if stands and np.isfinite(bias_bic) else min(bias_bic, wide.bias_bic))
