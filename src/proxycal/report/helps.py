@@ -109,7 +109,7 @@ def _proxies(fit: Fit) -> list[Help]:
         return [
             Help(
                 f"A second proxy of {fit.roles.outcome}, made by another instrument or office than "
-                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be told from content."
+                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be distinguished from content."
             )
         ]
     if topics & {"relevance", "separation", "overlap"}:

@@ -327,7 +327,7 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
         ({"gain": -40.0, "two_humps": True}, "comparison", "two modes"),
         ({"separation": 0.5, "first_stage_f": 1.0}, "separation", "overlap"),
         ({"gate_p": 0.2}, "gate", "hardly"),
-        ({"relevance": 0.001}, "relevance", "cannot be told apart"),
+        ({"relevance": 0.001}, "relevance", "cannot be distinguished"),
         ({"overlap": 0.2}, "overlap", "extrapolated"),
         ({"moments": size("moments", 9.0)}, "agreement with moments", "disagree"),
         ({"match": size("match", 9.0)}, "agreement with matching", "disagree"),

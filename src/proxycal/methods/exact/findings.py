@@ -223,7 +223,7 @@ def _relevance(e: Evidence) -> Finding:
         reading=(
             f"The proxies explain {explained}."
             if ok
-            else f"The proxies explain only {explained}: content and bias cannot be told apart."
+            else f"The proxies explain only {explained}: content and bias cannot be distinguished."
         ),
         remedy=NOTHING if ok else "Use proxies that measure the same reality as the outcome.",
         ok=ok,
@@ -261,7 +261,7 @@ def _share(e: Evidence) -> Finding:
         reading=(
             f"Enough rows are unbiased to compare with: {1.0 - e.share:.0%} of them."
             if ok
-            else f"Nearly all rows are called biased ({e.share:.0%}): the few others may as well be "
+            else f"Nearly all rows are called biased ({e.share:.0%}): the few others may equally be "
             "outliers of honest reports."
         ),
         remedy=NOTHING if ok else "Validate some rows (role truth), or look at the other rows by eye.",
