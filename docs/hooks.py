@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from measured import fill_in
 from mkdocs.structure.files import File
 
 from proxycal.cli import app
@@ -44,6 +45,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == "citation.md":
         cited = (Path(config.config_file_path).parent / "CITATION.cff").read_text(encoding="utf-8")
         markdown = markdown.replace(_CITATION, f"```yaml\n{cited}```")
+    markdown = fill_in(markdown, Path(config.config_file_path).parent / "benchmarks")
     if page.file.src_uri == "benchmarks.md":
         lines = [f"- [{_title(path)}](benchmarks/{path.name})" for path in _benchmark_pages(config)]
         markdown = markdown.replace(_BENCHMARKS, "\n".join(lines))

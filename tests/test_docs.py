@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import typer
 
@@ -21,6 +22,7 @@ PAGES = [*sorted(DOCS.glob("*.md")), DOCS / "studies" / "index.md"]
 
 
 runner = SimpleNamespace(**runpy.run_path(str(DOCS / "run_blocks.py")))
+measured = SimpleNamespace(**runpy.run_path(str(DOCS / "measured.py")))
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -115,6 +117,34 @@ def test_every_public_name_is_in_the_reference():
     shown |= {"ProxycalError", "ProxycalWarning"} if "errors" in shown else set()
     wanted = set(proxycal.__all__) | set(proxycal.datasets.__all__)
     assert wanted - {"__version__", "datasets"} <= shown
+
+
+def test_numbers_of_the_prose_come_from_the_benchmarks(tmp_path):
+    row = {"draws": 20, "rmse_report": 4.6, "rmse_regression": 4.0, "rmse_exact": 4.5, "held": 0.95}
+    pd.DataFrame(
+        [
+            row | {"world": "nhanes weight", "share": 0.1, "rmse_validated": 3.84},
+            row | {"world": "clean", "share": 0.05, "draws": 30, "rmse_validated": 3.6, "held": 0.96},
+            row | {"world": "clean", "share": 0.1, "draws": 30, "rmse_validated": 4.04},
+        ]
+    ).to_csv(tmp_path / "validated.csv", index=False)
+    text = measured.fill_in(f"{measured.VALIDATED}\n{measured.LOSSES}", tmp_path)
+    assert "| weight (kg) | 10% | 4.60 | 4.00 | 3.84 |" in text
+    assert "0.90 to 1.01 times" in text
+    assert "below both in 0 of them" in text
+    assert "95.0% to 96.0% of the rows" in text
+    assert "No full run of `proxycal bench losses` is in this version." in text
+    row = {"world": "dollars", "n": 1000, "repetitions": 20}
+    pd.DataFrame(
+        [
+            row | {"kept": 0.5, "zeros": 0.0, "found": 0.25, "ratio": 0.46, "near": 0.0},
+            row | {"kept": 0.5, "zeros": 0.3, "found": 0.75, "ratio": 0.50, "near": 1.0},
+            row | {"kept": 1.0, "zeros": 0.3, "found": 0.05, "ratio": 0.9, "near": 0.0},
+        ]
+    ).to_csv(tmp_path / "losses.csv", index=False)
+    text = measured.fill_in(measured.LOSSES, tmp_path)
+    assert "| 50% of the truth | 1,000 | 50% | 49.0% | 75% |" in text
+    assert "In 20 tables without a bias one was found 1 times" in text
 
 
 @pytest.fixture(scope="module")

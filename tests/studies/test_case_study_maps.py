@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib import cbook
 from matplotlib.colors import to_rgb
 
 from proxycal.datasets.county_shapes import county_list
 from proxycal.datasets.losses import HAZARDS
 from proxycal.studies.case_study_maps import COLOURS, NO_EVENT, bar_chart, colours_of, four_maps
-from proxycal.studies.case_study_measures import TAU
+from proxycal.studies.case_study_measures import PER_HEAD, TAU
 
 
 def picture(figure):
@@ -42,6 +43,14 @@ def test_counties_are_drawn_where_they_are_in_the_colour_of_their_tau():
     assert "bias found" in panel.get_title()
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["no event with a reported loss", *TAU.words, TAU.unknown]
+
+
+def test_dollars_of_the_legend_are_no_formulas():
+    table = pd.DataFrame({"fips": ["32031"], "hazard": "Wildfire", "year": 2023, "population": 100.0})
+    figure = four_maps(table.assign(reported=5.0, calibrated=50.0), 2023, {}, PER_HEAD)
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert any("dollar" in word or "$" in word for word in words)
+    assert not any(cbook.is_math_text(word) for word in words)
 
 
 def test_the_scale_is_an_order_of_lightness_and_never_white():

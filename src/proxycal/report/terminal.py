@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxycal.report.numbers import between, change, number, size_text
+from proxycal.report.numbers import change, size_text, total_text
 from proxycal.report.shell import visible
 from proxycal.report.summary import ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
@@ -83,15 +83,14 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     """Totals or means, a row per group; the columns of `ProxyCalibrator.totals`."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     if by is not None:
-        table.add_column(Text(visible(by)))
+        # Groups keep their names however long the numbers are.
+        table.add_column(Text(visible(by)), min_width=12)
     for heading in ("rows", "reported", "calibrated", f"{level * 100:g}% interval", "change"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in totals.to_dict("records"):
         values = (
             f"{row['rows']:,}",
-            number(row["reported"]),
-            number(row["calibrated"]),
-            between(row["low"], row["high"]),
+            *total_text({str(name): value for name, value in row.items()}),
             change(row["change_pct"]),
         )
         table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), *values)

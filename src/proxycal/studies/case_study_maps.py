@@ -57,7 +57,8 @@ def four_maps(
         panel.set_title(f"{hazard} ({len(rows):,} counties; verdict: {verdict})", fontsize=11)
     handles = [Patch(facecolor=NO_EVENT, edgecolor="0.5", label=MISSING)]
     steps = zip(COLOURS, measure.words, strict=True)
-    handles += [Patch(facecolor=colour, label=word) for colour, word in steps]
+    # Between two dollar signs matplotlib would set formulas.
+    handles += [Patch(facecolor=colour, label=word.replace("$", r"\$")) for colour, word in steps]
     if unknown:
         handles.append(Patch(facecolor=NO_MATCH, label=measure.unknown))
     figure.legend(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DOLLARS = ("reported", "calibrated", "calibrated_low", "calibrated_high")
+# On a dark page, dark to light: the first is lighter than the darkest in print, so that a county with an
+# event does not look like one without.
+NIGHT = ("#3d5a94", "#6f7480", "#938d76", "#bcae6c", "#f6e15b")
 
 
 def render(table: pd.DataFrame, year: int, note: str) -> str:
@@ -46,6 +49,7 @@ def render(table: pd.DataFrame, year: int, note: str) -> str:
         paths=paths,
         borders=borders,
         colours=COLOURS,
+        night=NIGHT,
         no_event=NO_EVENT,
         no_match=NO_MATCH,
         missing=MISSING,

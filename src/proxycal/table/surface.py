@@ -55,7 +55,7 @@ def in_shell() -> bool:
 # What the app has a button for.
 _POWER = re.compile(r"`proxycal power( RUN)?`")
 _SETTING = re.compile(
-    r"\b(method|missing|scale|effect|interval|direction|log_proxies)=(?:'([^']*)'|\"([^\"]*)\")"
+    r"\b(method|missing|scale|effect|interval|direction|log_proxies|statistic)=(?:'([^']*)'|\"([^\"]*)\")"
 )
 
 

@@ -47,6 +47,19 @@ def test_a_plain_bias_stands():
     assert widened.rows == 500
 
 
+def test_with_few_rows_the_parameters_of_a_bias_cost_more(monkeypatch):
+    leads = {}
+    for n in (100, 500):
+        data = data_with(lambda rng, e, t: t + 4.0 * who(rng, e), n=n, seed=3)
+        plain = fit_exact(data)
+        charged = widen(plain, data).gain
+        with monkeypatch.context() as patched:
+            patched.setattr("proxycal.mixture.wide.widen.undercharged", lambda k, n: 0.0)
+            leads[n] = widen(plain, data).gain - charged
+    assert leads[100] > 0.3
+    assert 0.0 <= leads[500] < leads[100]
+
+
 def test_a_wider_law_wins_where_sizes_vary(varying):
     _, _, widened = varying
     assert widened.law is not None

@@ -14,7 +14,7 @@ from proxycal.mixture.designs import canonical_order, spaced
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import newton_then_em, valued
-from proxycal.mixture.select import floor_of
+from proxycal.mixture.select import floor_of, size_of, undercharged
 from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
 from proxycal.mixture.wide.compare import Setup, compare_widely
 from proxycal.mixture.wide.detectable import detectable
@@ -184,14 +184,10 @@ def widen(
         null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
-    one_size_fails = wide.rejected <= bias_bic + LEAVE_PLAIN
-    stands = one_size or (bias_bic <= wide.bias_bic + LEAVE_PLAIN and not one_size_fails)
+    weight = max(total or 0.0, float(data.weights.sum()))
+    times = weight / float(rows.weights.sum()) if comparable else 1.0
+    stands, gain = _meet(plain, wide, (bias_bic, null_bic), weight, times, one_size)
     stands = stands and not always
-    best_null = min(null_bic, wide.null_bic)
-    gain = best_null - (bias_bic if stands and np.isfinite(bias_bic) else min(bias_bic, wide.bias_bic))
-    if comparable:
-        weight = max(total or 0.0, float(data.weights.sum()))
-        gain *= weight / float(rows.weights.sum()) if gain > 0.0 else 1.0
     labels = (
         plain.labels[0] if stands else wide.bias.law.label,
         plain.labels[1] if null_bic <= wide.null_bic else wide.null.law.label,
@@ -255,6 +251,28 @@ def _setup(
 def _differs(law: Law) -> bool:
     """Whether a law answers differently from one size with a gate by E."""
     return law.varies or law.gate != "E"
+
+
+def _meet(
+    plain: ExactBias, wide: Wide, bics: tuple[float, float], weight: float, times: float, one_size: bool
+) -> tuple[bool, float]:
+    """Whether the plain bias stands, and the lead (in BIC) of the best bias over the best model without one.
+
+    bics : of the plain models with and without a bias, inf where they cannot be compared. weight : of the
+    table. times : the table's weight in that of the rows compared. one_size : the plain bias stands in any
+    case.
+    """
+    bias_bic, null_bic = bics
+    one_size_fails = wide.rejected <= bias_bic + LEAVE_PLAIN
+    stands = one_size or (bias_bic <= wide.bias_bic + LEAVE_PLAIN and not one_size_fails)
+    by_plain = bias_bic <= wide.bias_bic or (stands and np.isfinite(bias_bic))
+    gain = min(null_bic, wide.null_bic) - (bias_bic if by_plain else wide.bias_bic)
+    gain *= times if gain > 0.0 else 1.0
+    size = size_of(plain.bias.shape, plain.bias.params) if by_plain else wide.bias.size
+    rival = wide.null.size
+    if null_bic <= wide.null_bic:
+        rival = size_of(plain.null.shape, plain.null.params)
+    return stands, gain - max(undercharged(size, weight) - undercharged(rival, weight), 0.0)
 
 
 def _bic(spec: Spec, rows: Rows, floor: float, refit: bool) -> float:
