@@ -215,7 +215,10 @@ def test_no_bias_comes_with_the_size_that_would_have_been_found(nothing):
 def test_a_wider_law_is_said_in_words_with_how_sizes_vary(found):
     wider = replace(found, law="sizes vary from row to row; who is biased depends on content too", cv=0.62)
     said = by_topic(wider)["constancy"].reading
-    assert "sizes vary from row to row; who is biased depends on content too (cv 0.62)" in said
+    assert "In the best model sizes vary from row to row; who is biased depends on content too." in said
+    assert "coefficient of variation of the sizes: 0.62" in said
+    one_size = replace(found, law="who is biased depends on content too", cv=0.0)
+    assert "One size of bias serves all biased rows." in by_topic(one_size)["constancy"].reading
     # A size that varies is no size for moments to disagree with.
     assert reasons_for_doubt(replace(wider, moments=size("moments", 9.0))) == ()
 
