@@ -46,6 +46,14 @@ LIMITS = (
     "The join is by dates: an event outside the days of the storm (a late entry) is lost and counted below.",
     "There are {storms} storms; rows of one storm share its estimates, and storms are declared as clusters.",
 )
+EXCLUSION = (
+    "**The assumption does not hold here.** Population and density say what stands in the way of the wind, "
+    "and income what it is worth: they move the true loss itself, and no proxy sees them. Wind measures the "
+    "storm, not the exposure. That more people report more, and that of two counties with as many people "
+    "the denser, which is the smaller, reports less, is what exposure alone would produce; no data can tell "
+    "the two apart. So neither method says how far a county under-reports. A proxy of the damage itself "
+    "(roofs seen from above, insurance claims, outages), or losses per value exposed, would be needed."
+)
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, tuple[Entry, ...]]:
@@ -114,6 +122,7 @@ def study(folder: Path) -> RealStudy:
         ),
         account=account,
         limits=tuple(one.format(**counts) for one in LIMITS),
+        exclusion=EXCLUSION,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from proxycal.datasets.cpi import price_ratio
 from proxycal.files import write_table, write_text
 from proxycal.reading.table import read_table
 from proxycal.studies.figures import save
+from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words
 from proxycal.studies.pages import code_digest, machine
 from proxycal.studies.tables import Grid, to_frame, to_markdown
 
@@ -52,6 +53,7 @@ class RealStudy:
     """A study of real data: the main question first, what was said before it, and what limits it.
 
     command : how to make the page. intro, limits : paragraphs, and points. account : of every row lost.
+    exclusion : whether the environment can act on the true loss only through content, as gradual assumes.
     """
 
     name: str
@@ -61,6 +63,7 @@ class RealStudy:
     questions: tuple[Question, ...]
     account: tuple[Entry, ...]
     limits: tuple[str, ...]
+    exclusion: str
 
 
 def read_counties(folder: Path) -> pd.DataFrame:
@@ -93,18 +96,21 @@ def make(study: RealStudy, out: Path, repetitions: int) -> str:
         (out / part).mkdir(parents=True, exist_ok=True)
     models = [pc.ProxyCalibrator(one.roles, direction="under").fit(one.table) for one in study.questions]
     main = models[0]
+    graded = [ask_graded(one.table, one.roles, direction="under") for one in study.questions]
     placebo = main.refute("placebo", repetitions=repetitions)
     power = main.power(alphas=POWER_SIZES, repetitions=repetitions)
     grids = {
         "answers": answers_table(study.questions, models),
         "estimates": estimates_table(main),
+        "gradual": graded_table(study.questions, models, graded),
+        "along": _clean(along_grid(graded[0], "The graded bias along each column, main question")),
         "findings": findings_table(main),
         "power": power_table(power.table),
     }
     for name, grid in grids.items():
         write_table(to_frame(grid), out / "tables" / f"{study.name}-{name}.csv")
     save(figure(study.questions[0], main), out / "figures", f"{study.name}-fit")
-    text = page(study, main, grids, placebo, power)
+    text = page(study, main, graded[0], grids, placebo, power)
     write_text(out / f"{study.name}.md", text)
     return text
 
@@ -130,13 +136,24 @@ def answers_table(questions: tuple[Question, ...], models: list[pc.ProxyCalibrat
 
 
 def estimates_table(model: pc.ProxyCalibrator) -> Grid:
-    """The three estimators of the main fit."""
+    """The estimators of the main fit."""
     rows = [
         (str(name), *[f"{row[key]:.2f}" for key in ("alpha", "se", "low", "high")], str(row["note"]))
         for name, row in model.summary().iterrows()
     ]
     columns = ("estimator", "alpha", "se", "low", "high", "note")
     return _grid("estimates", "The estimators of the main fit side by side", columns, rows)
+
+
+def graded_table(
+    questions: tuple[Question, ...], models: list[pc.ProxyCalibrator], graded: list[Graded]
+) -> Grid:
+    """What the exact and the gradual method say of every question."""
+    rows = [
+        (question.label, model.verdict_, own)
+        for question, model, own in zip(questions, models, graded, strict=True)
+    ]
+    return _clean(beside_grid(rows, "Exact and gradual side by side"))
 
 
 def findings_table(model: pc.ProxyCalibrator) -> Grid:
@@ -158,9 +175,12 @@ def power_table(table: pd.DataFrame) -> Grid:
 
 
 def _grid(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+    return _clean(Grid(name, title, tuple(("", column) for column in columns), tuple(rows)))
+
+
+def _clean(grid: Grid) -> Grid:
     # A bar inside a cell would end it.
-    clean = [tuple(cell.replace("|", "/") for cell in row) for row in rows]
-    return Grid(name, title, tuple(("", column) for column in columns), tuple(clean))
+    return replace(grid, rows=tuple(tuple(cell.replace("|", "/") for cell in row) for row in grid.rows))
 
 
 def figure(question: Question, model: pc.ProxyCalibrator) -> Figure:
@@ -187,7 +207,12 @@ def figure(question: Question, model: pc.ProxyCalibrator) -> Figure:
 
 
 def page(
-    study: RealStudy, model: pc.ProxyCalibrator, grids: dict[str, Grid], placebo: Refutation, power: Power
+    study: RealStudy,
+    model: pc.ProxyCalibrator,
+    graded: Graded,
+    grids: dict[str, Grid],
+    placebo: Refutation,
+    power: Power,
 ) -> str:
     """The page: the verdict first, then what it rests on, then every limit."""
     verdicts = {row[2] for row in grids["answers"].rows}
@@ -201,6 +226,12 @@ def page(
         to_markdown(grids["answers"]).rstrip(),
         f"![The fit](figures/{study.name}-fit.png)",
         to_markdown(grids["estimates"]).rstrip(),
+        "## If the bias grades with the county",
+        '`method="gradual"` needs no two states. It takes for a bias whatever the county moves in the '
+        "reported loss beyond content, *if* the county acts on the true loss only through content.",
+        to_markdown(grids["gradual"]).rstrip(),
+        f"{in_words(graded)} {study.exclusion}",
+        *([to_markdown(grids["along"]).rstrip()] if graded.verdict == "bias found" else []),
         "## Put to the test",
         f"- {placebo}\n- power: {power}",
         to_markdown(grids["power"]).rstrip(),

@@ -47,6 +47,13 @@ LIMITS = (
     "Tornadoes of one outbreak are rated by the same people on the same days; counties are declared as "
     "clusters, outbreaks are not.",
 )
+EXCLUSION = (
+    "**The assumption would not hold either.** Length and width measure the path, not what stands in it: "
+    "density and income move the true loss itself. And who surveys the path is part of the environment: "
+    "offices and years that measure paths differently reach the proxies, which is what the refusals say. So "
+    "neither method says how far a county under-reports. A proxy of the damage that no survey makes "
+    "(satellite images, insurance claims) and losses per value exposed would be needed."
+)
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, tuple[Entry, ...]]:
@@ -90,6 +97,7 @@ def study(folder: Path) -> RealStudy:
         ),
         account=(*account, *gone),
         limits=LIMITS,
+        exclusion=EXCLUSION,
     )
 
 

@@ -84,6 +84,20 @@ def test_bars_are_means_with_intervals_around_them(found):
     assert (bars["high"] > bars["tau_abs"]).all()
 
 
+def test_the_gradual_method_stands_beside_and_its_means_hold_the_truth(found):
+    graded = found.graded.set_index("fit")
+    assert list(graded.index) == [POOLED, *HAZARDS]
+    assert set(graded["exact"]) == set(found.fits["verdict"])
+    answered = graded.dropna(subset=["mean_bias"])
+    assert len(answered) >= 3
+    assert (
+        (answered["low"] <= answered["mean_bias_true"]) & (answered["mean_bias_true"] <= answered["high"])
+    ).all()
+    assert answered["notes"].str.contains("only through content").all()
+    # Refused, a total stays as it was reported.
+    assert (graded.loc[graded["mean_bias"].isna(), "change_pct"] == 0.0).all()
+
+
 def test_no_bias_leaves_every_loss_as_reported(joined, nation):
     # The truth of the same nation, reported faithfully.
     table = joined.dataset.table
@@ -100,6 +114,7 @@ def test_too_few_rows_are_left_alone_and_said(joined):
     found = analyse(Study(replace(joined.dataset, table=few), joined.account))
     assert (found.fits["verdict"] == "not identified").all()
     assert found.fits["notes"].str.contains("too few").all()
+    assert found.graded.empty
     np.testing.assert_array_equal(found.counties["calibrated"], found.counties["reported"])
 
 

@@ -18,9 +18,11 @@ from proxycal.datasets.losses import HAZARDS, KEYS
 from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, ProxycalWarning
 from proxycal.model import ProxyCalibrator
+from proxycal.studies.graded import ask_graded
 
 if TYPE_CHECKING:
     from proxycal.datasets.disasters import Study
+    from proxycal.studies.graded import Graded
     from proxycal.table.roles import Roles
 
 POOLED = "all hazards"
@@ -36,6 +38,7 @@ class HazardFit:
     rows : frame of p_biased, tau, calibrated, low, high by row of the hazard, in dollars but for tau
     total : reported, calibrated, low, high, change_pct of all rows, dollars; low and high are NaN where no
     bias was found. note : why there is no fit, empty where there is one
+    graded : what the gradual method says of the same rows, None where there is no fit
     """
 
     name: str
@@ -51,6 +54,7 @@ class HazardFit:
     rows: pd.DataFrame
     total: dict[str, float]
     note: str = ""
+    graded: Graded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class CaseStudy:
     counties : a row per county, hazard and year. fits : a row per fit. totals : dollars by hazard and in all,
     as `ProxyCalibrator.totals` gives them
     bars : mean |tau| by hazard with its interval. check : estimates beside the truth, or None
+    graded : what the gradual method says, a row per fit, with the truth where it is known
     """
 
     counties: pd.DataFrame
@@ -67,6 +72,7 @@ class CaseStudy:
     totals: pd.DataFrame
     bars: pd.DataFrame
     check: pd.DataFrame | None
+    graded: pd.DataFrame
 
 
 def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True) -> CaseStudy:
@@ -88,7 +94,9 @@ def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pool
     counties = _counties([part for _, part, _ in asked[1:]], fits)
     totals = _totals(fits)
     check = None if truth is None else _check(counties, [together, *fits], totals, truth)
-    return CaseStudy(counties, _fits_frame([together, *fits]), totals, _bars(counties, fits), check)
+    every = [together, *fits]
+    graded = _graded(counties, every, truth)
+    return CaseStudy(counties, _fits_frame(every), totals, _bars(counties, fits), check, graded)
 
 
 def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
@@ -104,6 +112,7 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
             answer = model.calibrate(table)
             tau = _tau(model, table)
             total = model.totals(table).iloc[0].to_dict()
+        graded = ask_graded(table, roles, with_total=True, direction="under", scale="log", level=LEVEL)
     except ProxycalError as error:
         return _unfitted(name, table, str(error))
     named = {"y_cal": "calibrated", "y_cal_low": "low", "y_cal_high": "high"}
@@ -111,7 +120,7 @@ def _fit(asked: tuple[str, pd.DataFrame, Roles]) -> HazardFit:
     return HazardFit(
         name, len(table), model.verdict_, model.alpha_, model.alpha_se_, *model.alpha_interval_,
         model.share_biased_, {str(k): float(v) for k, v in model.summary()["alpha"].items()},
-        tuple(finding.reading for finding in model.findings_ if not finding.ok), rows, total,
+        tuple(finding.reading for finding in model.findings_ if not finding.ok), rows, total, graded=graded,
     )  # fmt: skip
 
 
@@ -203,6 +212,35 @@ def _bars(counties: pd.DataFrame, fits: list[HazardFit]) -> pd.DataFrame:
         rows.append((fit.name, n, mean, mean - reach, mean + reach, fit.alpha, fit.low, fit.high))
     names = ["hazard", "rows", "tau_abs", "low", "high", "alpha", "alpha_low", "alpha_high"]
     return pd.DataFrame(rows, columns=names)
+
+
+def _graded(counties: pd.DataFrame, fits: list[HazardFit], truth: pd.DataFrame | None) -> pd.DataFrame:
+    """Exact and gradual side by side: the gradual size is a mean over biased and unbiased rows alike."""
+    both = counties if truth is None else counties.merge(truth, on=list(KEYS), how="left")
+    rows: list[dict[str, object]] = []
+    for fit in fits:
+        if fit.graded is None:
+            continue
+        own = fit.graded
+        answered = own.verdict != "not identified"
+        row: dict[str, object] = {
+            "fit": fit.name,
+            "exact": fit.verdict,
+            "gradual": own.verdict,
+            "mean_bias": own.alpha if answered else np.nan,
+            "low": own.low if answered else np.nan,
+            "high": own.high if answered else np.nan,
+            "change_pct": own.change_pct,
+        }
+        if truth is not None:
+            here = both if fit.name == POOLED else both[both["hazard"] == fit.name]
+            true = float(here["true_loss"].sum())
+            row |= {
+                "mean_bias_true": float(here["shift"].mean()),
+                "change_pct_true": 100.0 * (true / float(here["reported"].sum()) - 1.0),
+            }
+        rows.append(row | {"notes": own.reading})
+    return pd.DataFrame(rows)
 
 
 def _check(

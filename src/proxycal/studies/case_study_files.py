@@ -2,6 +2,7 @@
 
 DIR/counties.csv, .parquet   the county table
 DIR/fits.csv, totals.csv     estimates and dollars; check.csv beside the truth where it is known
+DIR/gradual.csv              what the gradual method says of the same rows
 DIR/account.csv              how many rows of each source were kept or dropped, and why
 DIR/figures/                 maps and bars, .png and .pdf
 DIR/map.html                 the interactive map
@@ -37,13 +38,21 @@ if TYPE_CHECKING:
 
 QUICK_COUNTIES = 700
 _REAL = "Property losses in dollars of 2023, calibrated by land-cover change."
-_SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
+SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
 _QUICK = " QUICK RUN: a smoke test on part of the counties, not evidence."
-_LIMITS = (
+LIMITS = (
     "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
     "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
     "to roofs, flooded cellars); intervals of totals are valid only if the model is, and there is none for "
     "all hazards where one of them has no finding."
+)
+_GRADUAL = (
+    "The same rows by method='gradual', which needs no two states: what the county moves in the reported "
+    "loss beyond content is the bias, if the county acts on the true loss only through content. Its size is "
+    "a mean over all counties but the least biased tenth, biased or not, in log dollars; change_pct is what "
+    "it adds to the reported total. The simulated nation keeps that assumption, real counties need not: what "
+    "stands in a county moves its true loss. The notes say how strong such an effect would have to be, in "
+    "terms of the strongest measured column."
 )
 
 
@@ -98,7 +107,7 @@ def perform(inputs: Inputs, out: Path, year: int | None = None, quick: bool = Fa
     joined = _join(inputs)
     shown = _shown_year(joined.dataset.table, year)
     results = analyse(joined, truth, jobs)
-    note = _REAL if truth is None else _SIMULATED + (_QUICK if quick else "")
+    note = _REAL if truth is None else SIMULATED + (_QUICK if quick else "")
     return _write(results, joined, out, shown, note)
 
 
@@ -123,6 +132,7 @@ def _write(results: CaseStudy, joined: Study, out: Path, year: int, note: str) -
     write_table(results.fits, out / "fits.csv")
     write_table(results.totals, out / "totals.csv")
     write_table(results.bars, out / "bars.csv")
+    write_table(results.graded, out / "gradual.csv")
     write_table(frame(joined.account), out / "account.csv")
     true_alpha = None
     if results.check is not None:
@@ -143,7 +153,20 @@ def _write(results: CaseStudy, joined: Study, out: Path, year: int, note: str) -
 def page(results: CaseStudy, joined: Study, year: int, note: str) -> str:
     """The page: estimates, dollars, truth where it is known, and the account."""
     parts = [
-        "# Disaster losses by county", "", note, "",
+        "# Disaster losses by county", "", note, "", *numbers(results),
+        f"![calibrated over reported](figures/maps-{RATIO.name}-{year}.png)", "",
+        f"![difference per head](figures/maps-{PER_HEAD.name}-{year}.png)", "",
+        "![hazards](figures/hazards.png)", "",
+        f"The maps of the mean |tau|, the paper's own, are in figures/maps-{TAU.name}-{year}.png.", "",
+        "Interactive map: map.html. County table: counties.csv.", "", LIMITS, "",
+        "## Rows kept and dropped, by source", "", lines(joined.account), "",
+    ]  # fmt: skip
+    return "\n".join(parts)
+
+
+def numbers(results: CaseStudy) -> list[str]:
+    """The lines of the page that hold numbers: sizes, dollars, the truth, and the gradual method beside."""
+    parts = [
         "## Size of the bias (alpha, log dollars)", "", _markdown(results.fits.drop(columns="notes")), "",
         *[f"- {row['fit']}: {row['notes']}" for row in results.fits.to_dict("records") if row["notes"]], "",
         "## Losses in dollars of 2023", "", _markdown(results.totals), "",
@@ -155,15 +178,16 @@ def page(results: CaseStudy, joined: Study, year: int, note: str) -> str:
             f"National loss: reported {national['reported_error']:+.1%}, "
             f"calibrated {national['calibrated_error']:+.1%} of the truth.", "",
         ]  # fmt: skip
-    parts += [
-        f"![calibrated over reported](figures/maps-{RATIO.name}-{year}.png)", "",
-        f"![difference per head](figures/maps-{PER_HEAD.name}-{year}.png)", "",
-        "![hazards](figures/hazards.png)", "",
-        f"The maps of the mean |tau|, the paper's own, are in figures/maps-{TAU.name}-{year}.png.", "",
-        "Interactive map: map.html. County table: counties.csv.", "", _LIMITS, "",
-        "## Rows kept and dropped, by source", "", lines(joined.account), "",
-    ]  # fmt: skip
-    return "\n".join(parts)
+    return parts + _graded_lines(results.graded)
+
+
+def _graded_lines(graded: pd.DataFrame) -> list[str]:
+    """The section on a bias that grades with the county, none where nothing was fitted."""
+    if graded.empty:
+        return []
+    notes = [f"- {row['fit']}: {row['notes']}" for row in graded.to_dict("records")]
+    table = _markdown(graded.drop(columns="notes"))
+    return ["## If the bias grades with the county", "", _GRADUAL, "", table, "", *notes, ""]
 
 
 def _markdown(table: pd.DataFrame) -> str:

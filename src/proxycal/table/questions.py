@@ -22,6 +22,7 @@ from proxycal.table.require import (
 )
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
+from proxycal.table.width import costly
 from proxycal.table.wording import columns_named, counted, listed, shown
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ _MAY_BE_BLANK = ("truth", "inclusion", "trusted", "weights", "counts")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
-    """Rows against encoded columns."""
+    """Rows against encoded columns: too few of the first, or so many of the second that a fit takes long."""
     everywhere = np.ones(table.n, dtype=bool)
     # Numbers that were read as text are a finding of their own, not a thousand categories.
     width = sum(encoded_width(column, everywhere) for column in table.covariates if not number_text(column))
     need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
     if table.n >= need:
-        return []
+        return costly(table.n, width)
     return [
         Trouble(
             f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",

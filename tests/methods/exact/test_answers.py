@@ -70,8 +70,8 @@ def test_row_order_changes_nothing(small, fit):
     other = fit(world, shuffled)
     own, again = model.summary(), other.summary()
     pd.testing.assert_frame_equal(again.drop("gradual"), own.drop("gradual"), rtol=1e-12, atol=1e-12)
-    # That row comes of sums in the order of the rows, and of a search that ends within 1e-8 of its maximum.
-    pd.testing.assert_frame_equal(again.loc[["gradual"]], own.loc[["gradual"]], rtol=1e-8, atol=1e-8)
+    # That row comes of sums in the order of the rows, and of a search that ends near its maximum.
+    pd.testing.assert_frame_equal(again.loc[["gradual"]], own.loc[["gradual"]], rtol=0.0, atol=1e-7)
     assert other.verdict_ == model.verdict_
     pd.testing.assert_frame_equal(
         other.calibrate(shuffled).loc[table.index], model.calibrate(table), rtol=1e-11, atol=1e-11

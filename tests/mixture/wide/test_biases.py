@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from proxycal.mixture.wide.biases import (
+    explains_alike,
     extensions,
     first_bias,
     guesses,
@@ -81,5 +82,9 @@ def test_a_test_and_not_the_criterion_says_whether_there_is_one_size(draw_proble
     assert rejects_one_size(clear, [plain, clear]) is plain
     assert rejects_one_size(chance, [plain, chance]) is None
     assert rejects_one_size(plain, [plain, clear]) is None
+    # Of several sizes, one more is always inside the interval; beside one size it has to explain more.
+    three = model(Law(states=3, shared_gate=True), -93.0)
+    assert explains_alike(three, clear)
+    assert not explains_alike(model(two, -99.0), plain)
     # Another shape of the content is another model, not another law of sizes.
     assert law_of_sizes(plain, [plain, model(Law(states=2, shared_gate=True, components=2), -80.0)]) is plain

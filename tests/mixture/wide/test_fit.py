@@ -70,6 +70,7 @@ def test_without_a_bias_it_is_least_squares(draw_problem):
         (Law(states=1, spread=True, gate="E Q"), Law(states=1, spread=True, gate="E Q m", components=1)),
         (Law(states=2, spread=True), Law(states=2, spread=True, by_content=True)),
         (Law(states=2, shared_gate=True), Law(states=2)),
+        (Law(states=3, shared_gate=True), Law(states=3)),
         (Law(states=2, shared_gate=True), Law(states=2, shared_gate=True, gate="E m")),
         (Law(skew=1.0, scale="E"), Law(skew=1.0, scale="Em")),
     ],

@@ -21,8 +21,6 @@ REPEATED = 1e-8
 CHUNK = 20_000
 # Share of a direction of the basis that must be left of it without a cluster, to be blown up by it.
 LEAST_LEFT = 0.05
-# Below this trace of the share the series (I - M)^-1 = I + M + ... ends after M: the rest is below 1e-4.
-SMALL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +215,23 @@ def cluster_influence(
     i, j = np.tril_indices(left.shape[1])
     rows = []
     for own in np.split(order, first[1:]):
-        weighted = x[own] * mass[own, None]
-        score = weighted.T @ left[own]
-        moved = _left_out(weighted.T @ x[own] / reduced.weight, score)
+        # Weighted, and over the root of the table's weight: then M = x'x and s = x'r.
+        root = np.sqrt(mass[own] / reduced.weight)[:, None]
+        score, moved = _left_out(x[own] * root, left[own] * (root * reduced.weight))
         products = (left[own] * mass[own, None]).T @ left[own] + score.T @ moved / reduced.weight
         products -= mass[own].sum() * reduced.resid
         rows.append(np.append(moved[1:].T.ravel(), products[i, j]))
     return np.array(rows)
 
 
-def _left_out(share: Array, score: Array) -> Array:
-    """(I - share)^-1 score, for a share (r, r) of the fit that is a cluster's own."""
-    if np.trace(share) < SMALL_SHARE:
-        return score + share @ score
-    shares, directions = np.linalg.eigh(share)
+def _left_out(x: Array, left: Array) -> tuple[Array, Array]:
+    """Scores s = x'r and (I - x'x)^-1 s, for regressors x (m, r) and residuals r (m, K + 1) of a cluster."""
+    # x has no more directions than the cluster has rows, and mostly those are few.
+    by_row, sizes, directions = np.linalg.svd(x, full_matrices=False)
+    along = sizes[:, None] * (by_row.T @ left)
     # A direction that only this cluster has is not there without it: its score is zero then.
-    return np.asarray(directions / np.maximum(1.0 - shares, LEAST_LEFT) @ (directions.T @ score))
+    blown_up = along / np.maximum(1.0 - sizes**2, LEAST_LEFT)[:, None]
+    return directions.T @ along, directions.T @ blown_up
 
 
 def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:

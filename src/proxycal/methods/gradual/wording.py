@@ -102,7 +102,7 @@ def _few_clusters(clusters: int) -> Finding:
         "Are there enough clusters for the intervals?",
         f"{clusters:,} clusters",
         f"There are {clusters:,} clusters: with so few the intervals of a graded bias may be too short (with "
-        f"{FEW_CLUSTERS} clusters, 95% intervals held the truth in 93% of the rows of simulations).",
+        f"{FEW_CLUSTERS} clusters, 95% intervals held the truth in 94% of the rows of simulations).",
         f"Read the intervals as too short, or collect {FEW_CLUSTERS:,} clusters or more.",
         ok=False,
         topic="few-clusters",

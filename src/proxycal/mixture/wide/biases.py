@@ -171,8 +171,7 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
     """The same bias with other laws of its sizes: how far its mean depends on which of them is taken."""
     law = bias.law
     if law.states > 1:
-        more = law.shared_gate and law.states < MOST_SIZES
-        return [extend(bias, replace(law, states=law.states + 1))] if more else []
+        return [extend(bias, replace(law, states=law.states + 1))] if law.states < MOST_SIZES else []
     simple = replace(law, spread=False, cv=0.0, heavy=False)
     if law.gate == "E y":
         others = [replace(law, by_content=True)]
@@ -196,8 +195,11 @@ def explains_alike(one: Fitted, best: Fitted) -> bool:
     """Whether a model explains the table about as well as the best: by BIC nearly, or by AIC better.
 
     BIC decides whether there is a bias. Once there is one, its law of sizes is a nuisance: BIC stops at one
-    that is too coarse, and AIC is what undersmooths it.
+    that is too coarse, and AIC is what undersmooths it. Where there are several sizes, one more that is near
+    the noise can neither be shown nor excluded: what it would make of the mean is inside the interval.
     """
+    if one.law.states > best.law.states > 1:
+        return True
     aic = 2.0 * (one.loglik - best.loglik) - 2.0 * (one.size - best.size)
     near = ALIKE_VARYING if best.law.varies else ALIKE
     return one.bic < best.bic + near or (one.size > best.size and aic > AIC_LEAD)

@@ -182,7 +182,7 @@ def _grow_bias(theta: Array, law: Law, old: Fitted, q: int) -> None:
     theta[at.alpha] = np.r_[sizes, np.full(max(law.states - len(sizes), 0), sizes[-1])][: law.states]
     if law.shared_gate and old.law.shared_gate:
         theta[at.split][: len(sizes) - 1] = old.theta[was.split]
-    elif law.gates > old.law.gates:
+    elif law.gates > old.law.gates == 1:
         # Each size opens its own gate where it had its share of the common one, or half of it.
         odds = np.r_[0.0, old.theta[was.split]] if old.law.shared_gate else np.zeros(law.states)
         gate[:] = gate[0]
@@ -242,7 +242,9 @@ def _split_sizes(theta: Array, law: Law, problem: Problem) -> list[Array]:
     at, starts = layout(law, problem.X.shape[1], problem.E.shape[1]), []
     sizes = theta[at.alpha][:-1]
     if not law.shared_gate:
-        theta[at.alpha] = np.r_[SMALLER * sizes, sizes]
+        theta[at.alpha.stop - 1] = SMALLER * sizes.min()
+        if len(sizes) > 1:
+            theta[at.gamma].reshape(law.gates, -1)[-1, 0] = np.log(TAKEN)
         return [theta]
     shares = _shares(np.r_[0.0, theta[at.split][:-1]])
     gate = Likelihood(problem, law).G
