@@ -211,7 +211,9 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
     """The shift itself, or, where it varies, its mean over the biased."""
     at = answer.where_biased
     note = (
-        "" if answer.bias.frame.effect == "constant" else f"mean over the biased; {answer.bias.frame.effect}"
+        ""
+        if answer.bias.frame.effect == "constant"
+        else f"mean over the biased rows; {answer.bias.frame.effect}"
     )
     mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
     return _as_stated(_normal("exact", mean, se, level, note))
@@ -219,7 +221,7 @@ def exact_estimate(answer: ExactBias, level: float) -> Estimate:
 
 def wide_estimate(widened: Widened, level: float) -> Estimate:
     """The mean bias among the biased by the wider law."""
-    own = _normal("exact", widened.size, widened.se, level, "mean over the biased")
+    own = _normal("exact", widened.size, widened.se, level, "mean over the biased rows")
     return spanned(_as_stated(own), widened)
 
 
