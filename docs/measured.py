@@ -54,8 +54,8 @@ def readme_row(figures: pd.DataFrame) -> str:
     row = figures[here].iloc[0]
     report, regression, own = (row[f"rmse_{name}"] for name in ("report", "regression", "validated"))
     return (
-        f"| [self-reported weight][nhanes], 10% measured | off by {own:.2f} kg (root mean square, "
-        f"{int(row['draws'])} draws), the reports by {report:.2f} | known; a plain regression on the "
+        f"| [self-reported weight][nhanes], 10% [measured][validated] | off by {own:.2f} kg (root mean "
+        f"square, {int(row['draws'])} draws), the reports by {report:.2f} | known; a plain regression on the "
         f"measured rows is off by {regression:.2f} kg |"
     )
 
@@ -66,9 +66,12 @@ def losses(figures: pd.DataFrame) -> str:
     rows = ["| biased rows report | rows | found | estimated | within 5% |", "|---|---|---|---|---|"]
     for (kept, n), group in tables[tables["kept"] < 1.0].groupby(["kept", "n"]):
         weight = group["found"] * group["repetitions"]
-        ratio, near = ((group[name] * weight).sum() / weight.sum() for name in ("ratio", "near"))
-        found = weight.sum() / group["repetitions"].sum()
-        rows.append(f"| {kept:.0%} of the truth | {int(n):,} | {found:.0%} | {ratio:.1%} | {near:.0%} |")
+        found, share = weight.sum(), weight.sum() / group["repetitions"].sum()
+        ratio, near = (
+            f"{(group[name] * weight).sum() / found:.{digits}%}" if found else "-"
+            for name, digits in (("ratio", 1), ("near", 0))
+        )
+        rows.append(f"| {kept:.0%} of the truth | {int(n):,} | {share:.0%} | {ratio} | {near} |")
     honest = tables[tables["kept"] == 1.0]
     alarms = int((honest["found"] * honest["repetitions"]).sum().round())
     draws = int(tables["repetitions"].max())

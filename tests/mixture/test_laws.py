@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, softmax
 from scipy.stats import norm
 
+from proxycal.mixture import laws
 from proxycal.mixture.laws import Params, Rows, Shape, log_softmax, posterior, unpack
 
 SHAPES = [
@@ -219,3 +220,24 @@ def test_trusted_rows_are_unbiased_and_the_gate_does_not_count_them(shape, draw_
     np.testing.assert_array_equal(
         post.p_biased[:, ~trusted], posterior(params, rows, shape).p_biased[:, ~trusted]
     )
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_sums_without_the_products_of_the_columns_are_the_same(monkeypatch, signed):
+    rng = np.random.default_rng(3)
+    X, G = rng.normal(size=(50, 7)), rng.normal(size=(50, 4))
+    rows = Rows(rng.normal(size=50), X, G, np.ones((50, 1)), np.ones(50))
+    weights = rng.normal(size=(2, 3, 50)) if signed else rng.random((2, 3, 50))
+    plain = np.einsum("bkn,ni,nj->bkij", weights, X, X)
+    packed = rows.grams(weights), rows.gate_grams(weights[0])
+    monkeypatch.setattr(laws, "PRODUCTS", 0)
+    direct = rows.grams(weights), rows.gate_grams(weights[0])
+    np.testing.assert_allclose(packed[0], plain, atol=1e-12)
+    np.testing.assert_allclose(direct[0], plain, atol=1e-12)
+    np.testing.assert_allclose(direct[1], packed[1], atol=1e-12)
+
+
+def test_a_wide_table_keeps_no_products():
+    wide = Rows(np.zeros(2000), np.ones((2000, 200)), np.ones((2000, 2)), np.ones((2000, 1)), np.ones(2000))
+    assert wide.grams(np.ones((1, 2000))).shape == (1, 200, 200)
+    assert "XX" not in vars(wide)

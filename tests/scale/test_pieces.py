@@ -83,3 +83,11 @@ def test_a_file_without_a_column_is_named(paths):
     lacking = file_pieces(paths, ["y", "z"], [])
     with pytest.raises(TableError, match=r"a\.parquet' has no column 'z'"), lacking:
         pass
+
+
+def test_a_column_is_read_in_one_way_in_all_files(tmp_path):
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    for name, code in zip(names, ("13001", "01003"), strict=True):
+        pd.DataFrame({"y": [1.0, 2.0], "kind": [code, code]}).to_csv(name, index=False)
+    with file_pieces(names, ["y", "kind"], []) as made:
+        assert made.frame()["kind"].tolist() == ["13001", "13001", "01003", "01003"]

@@ -292,6 +292,8 @@ def test_a_category_trained_as_text_accepts_other_dtypes_of_the_same_levels(tabl
         {"proxies": None},
         {"environment": [{"kind": "number"}]},
         {"dropped": ["built"]},
+        {"dropped": [["built"]]},
+        {"dropped": ["nothing"]},
         {"rows_seen": "many"},
         {"gaps": []},
         {"roles": {"outcome": "loss", "proxies": ["other"], "environment": ["income", "hazard"]}},

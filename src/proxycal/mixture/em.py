@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.laws import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior, unpack
+from proxycal.mixture.laws import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior
 from proxycal.mixture.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     if post is None:
         post = posterior(params, rows, shape)
     B, J, p = params.beta.shape
-    L, q = rows.D.shape[1], rows.G.shape[1]
+    L = rows.D.shape[1]
     W = rows.weights if rows.weights.ndim == 2 else rows.weights[None]
     by_j = (post.r0 if post.r1 is None else post.r0 + post.r1) * W[:, None]
     scaled = by_j if post.precision is None else by_j * post.precision[:, None]
@@ -74,7 +74,7 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     if J == 1 and post.precision is None:
         S_xx = np.broadcast_to(rows.gram[:, None], (B, 1, p, p))
     else:
-        S_xx = unpack(by_rows(scaled, rows.XX), p)
+        S_xx = rows.grams(scaled)
     sums = {
         "loglik": (post.loglik * W).sum(axis=1),
         "S_xx": S_xx,
@@ -94,7 +94,7 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
         sums["D_y"] = DX[..., p * L :]
         sums["D_d"] = by_rows(biased, rows.DD).reshape(B, J, L, L)
         sums["gate_gradient"] = ((post.p_biased - post.pi) * W) @ rows.G
-        sums["gate_curvature"] = unpack((post.pi * (1.0 - post.pi) * W) @ rows.GG, q)
+        sums["gate_curvature"] = rows.gate_grams(post.pi * (1.0 - post.pi) * W)
     if shape.weights == "content" and shape.J > 1:
         sums |= _weight_sums(post, rows, by_j, W)
     if post.precision is not None:
@@ -109,8 +109,7 @@ def _weight_sums(post: Posterior, rows: Rows, by_j: Array, W: Array) -> dict[str
     p = rows.X.shape[1]
     gradient = by_rows(by_j[:, 1:] - w * W[:, None], rows.X)
     blocks = w[:, :, None] * (np.eye(K)[None, :, :, None] - w[:, None]) * W[:, None, None]
-    curvature = unpack(by_rows(blocks.reshape(B, K * K, -1), rows.XX), p)
-    curvature = curvature.reshape(B, K, K, p, p).transpose(0, 1, 3, 2, 4).reshape(B, K * p, K * p)
+    curvature = rows.grams(blocks).transpose(0, 1, 3, 2, 4).reshape(B, K * p, K * p)
     return {"weight_gradient": gradient, "weight_curvature": curvature}
 
 
@@ -124,7 +123,7 @@ def _scale_sums(params: Params, post: Posterior, rows: Rows, W: Array) -> dict[s
             moved = np.where(np.isfinite(rows.gap), post.residual, moved)
         excess = excess + (post.r1 * (moved**2 * inv_var)).sum(axis=1)
     gradient = (excess * W) @ rows.G
-    curvature = unpack(2.0 * W @ rows.GG, rows.G.shape[1])
+    curvature = rows.gate_grams(2.0 * W)
     return {
         "scale_gradient": gradient,
         "scale_curvature": np.broadcast_to(curvature, (params.size, *curvature.shape[1:])),

@@ -118,20 +118,24 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout, post: Poste
     w = np.broadcast_to(np.exp(post.log_w[0]), (shape.J, n))
     features = rows.X if shape.weights == "content" else rows.X[:, :1]
     gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
+    p = rows.X.shape[1]
     for a in (0, 1) if shape.shift else (0,):
         for j in range(shape.J):
+            # The slopes of the other components are zero in all that follows.
+            used = np.r_[j * p : (j + 1) * p, layout.shift.start : layout.size]
+            means = used[used < layout.shift.stop]
             r = (post.r1 if a else post.r0)[0, j] * W
             s, mean, scale, rho, kappa, inv_var = _class(params, rows, shape, layout, post, a, j)
             s[:, layout.weight] = _weight_score(w, features, j)
             if shape.shift:
                 s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
-            scores += s * (r / W)[:, None]
-            hessian += s.T @ (s * r[:, None])
-            block_m, block_s = slice(0, layout.shift.stop), layout.scale
-            hessian[block_m, block_m] -= mean.T @ (mean * (r * inv_var)[:, None])
+            s, mean, block_s = s[:, used], mean[:, means], layout.scale
+            scores[:, used] += s * (r / W)[:, None]
+            hessian[np.ix_(used, used)] += s.T @ (s * r[:, None])
+            hessian[np.ix_(means, means)] -= mean.T @ (mean * (r * inv_var)[:, None])
             cross = 2.0 * mean.T @ (scale * (r * rho)[:, None])
-            hessian[block_m, block_s] -= cross
-            hessian[block_s, block_m] -= cross.T
+            hessian[means, block_s] -= cross
+            hessian[block_s, means] -= cross.T
             hessian[block_s, block_s] -= 2.0 * scale.T @ (scale * (r * kappa)[:, None])
             if rows.gap is not None and a:
                 hessian += _gap_hessian(params, rows, layout, post.shift[0], r)

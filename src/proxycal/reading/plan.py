@@ -5,7 +5,7 @@ file -> tables of text (text.py) -> what each column looks like (columns.py) -> 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -42,7 +42,8 @@ class Plan:
     """How a text table or a workbook is read.
 
     layout : None for a workbook. styles : of the columns, by name, in their order. rows : that it holds.
-    said : what was understood, in one line; "" where there was nothing to understand.
+    said : what was understood, in one line; "" where there was nothing to understand. seen : what the values
+    of each column look like.
     """
 
     path: str
@@ -50,6 +51,7 @@ class Plan:
     styles: dict[str, Style]
     rows: int
     said: str = ""
+    seen: dict[str, Seen] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -135,8 +137,7 @@ def plan_and_tables(
         for name, found in seen.items()
     }
     sheet = sheet_name(place) if layout is None else ""
-    plan = Plan(str(place), layout, styles, rows)
-    plan = replace(plan, said=said_of(layout, styles, seen, sheet))
+    plan = Plan(str(place), layout, styles, rows, said_of(layout, styles, seen, sheet), seen)
     return plan, plan.text() if held is None else held
 
 

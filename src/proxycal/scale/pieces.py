@@ -20,7 +20,7 @@ import pandas as pd
 from proxycal.engine import ONE_THREAD, Engine, cluster, map_as_done
 from proxycal.errors import TableError
 from proxycal.scale.parts import part_size
-from proxycal.scale.sources import BATCH, Source, batches, look_at
+from proxycal.scale.sources import BATCH, Source, batches, look_at, one_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -148,7 +148,7 @@ def file_pieces(
     workers = min(jobs, len(paths)) if engine == "joblib" else 1
     found = dict(map_as_done(partial(look_at, text=text), paths, jobs=workers))
     places, first = [], 0
-    for source in (found[position] for position in range(len(paths))):
+    for source in one_table([found[position] for position in range(len(paths))]):
         absent = [name for name in columns if name not in source.columns]
         if absent:
             raise TableError(

@@ -6,7 +6,7 @@ text in later ones is text everywhere. So such a file is read once for its plan 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from proxycal.errors import StoreError
 from proxycal.files import explained
 from proxycal.limits import check_file, readable
+from proxycal.reading.alike import read_alike
 from proxycal.reading.plan import Plan, input_kind, plan_of
 from proxycal.reading.table import parquet_explained
 from proxycal.reading.text import refuse_duplicates
@@ -66,6 +67,12 @@ def look_at(path: str, text: Sequence[str] = ()) -> Source:
             f"'{path}' has {len(facts['columns'])} columns and no rows: check that it was exported completely"
         )
     return Source(path=path, kind=kind, bytes=size, **facts)
+
+
+def one_table(sources: Sequence[Source]) -> list[Source]:
+    """The files of one table, each column read in one way in all of them."""
+    plans = iter(read_alike([source.plan for source in sources if source.plan is not None]))
+    return [source if source.plan is None else replace(source, plan=next(plans)) for source in sources]
 
 
 def fits_in_memory(path: str, rows: int) -> bool:

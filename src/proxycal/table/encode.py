@@ -293,6 +293,8 @@ class Encoder:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StoreError(f"the stored encoder cannot be read ({error!r}): fit and save again") from error
+        if any(name not in made.roles.columns for name in made.dropped):
+            raise StoreError("the stored encoder left out columns that have no role: fit and save again")
         for codes, names in ((made.proxies, made.roles.proxies), (made.environment, made.roles.environment)):
             if [code.name for code in codes] != [
                 name for name in names if name not in made.dropped

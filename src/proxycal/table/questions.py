@@ -22,6 +22,7 @@ from proxycal.table.require import (
 )
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert
+from proxycal.table.width import costly
 from proxycal.table.wording import columns_named, counted, listed, shown
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ _MAY_BE_BLANK = ("truth", "inclusion", "trusted", "weights", "counts")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
-    """Rows against encoded columns."""
+    """Rows against encoded columns: too few of the first, or so many of the second that a fit takes long."""
     everywhere = np.ones(table.n, dtype=bool)
     # Numbers that were read as text are a finding of their own, not a thousand categories.
     width = sum(encoded_width(column, everywhere) for column in table.covariates if not number_text(column))
     need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
     if table.n >= need:
-        return []
+        return costly(table.n, width)
     return [
         Trouble(
             f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",
@@ -296,11 +297,11 @@ def atom(table: AuditTable) -> list[Trouble]:
         Trouble(
             f"column {shown(table.roles.outcome)}: {values[i]:g} in {counts[i]} of {int(counts.sum())} rows "
             f"({shares[i]:.0%}), {table.rows(outcome.numbers == values[i])}",
-            f"{values[i]:g} is a spike: a value that many rows share, which some methods mistake for a group "
-            "without bias.",
+            f"Many rows share the value {values[i]:g} of {shown(table.roles.outcome)}: a spike, which the "
+            "default method allows for, and which others may mistake for a group without bias.",
             _sentence(
-                f"{choose('method', 'exact')}, whose outcome model allows for spikes; read the matched "
-                "estimate with care"
+                f"keep the default method, or {choose('method', 'exact')}; read the matched estimate with "
+                "care"
             ),
             float(shares[i]),
         )
