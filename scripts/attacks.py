@@ -25,9 +25,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from attack_cases import CASES, Case, prepare
+import attack_input
+import attack_places
+from attack_cases import Case, prepare
 
 SECONDS, BYTES = 20, 6 * 2**30
+# One list, to which the modules add.
+CASES = attack_input.CASES and attack_places.CASES
 
 
 def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
