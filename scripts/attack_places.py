@@ -154,9 +154,9 @@ def _two(here: Path) -> Seen:
     return held and f"process {pid} on" in seen, seen
 
 
-@case("races", "refute --jobs 2 is killed: do its workers live on", quick=False, seconds=60)
+@case("races", "refute --jobs 2 is killed: do its workers live on", quick=False, seconds=120)
 def _orphans(here: Path) -> Seen:
-    command = [sys.executable, "-m", "proxycal", "refute", "run", "table.csv", "--jobs", "2"]
+    command = [sys.executable, "-m", "proxycal", "refute", "run", "--repetitions", "200", "--jobs", "2"]
     program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until, workers = time.monotonic() + 40, set()
     while len(workers) < 2 and time.monotonic() < until and program.poll() is None:
@@ -164,7 +164,7 @@ def _orphans(here: Path) -> Seen:
         time.sleep(0.05)
     program.kill()
     program.wait()
-    for _ in range(100):
+    for _ in range(400):  # one that was starting has to load the package before it can notice
         alive = [pid for pid in workers if b"LokyProcess" in _command(pid)]
         if not alive:
             break

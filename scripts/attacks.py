@@ -17,6 +17,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -55,7 +56,7 @@ def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
     if not content:
         return False, "the process died", seconds
     held, seen = json.loads(content)
-    return held, seen.replace(f"{here}/", ""), seconds
+    return held, seen.replace(f"{here}/", "").replace(f" on {socket.gethostname()} ", " on HOST "), seconds
 
 
 def _in_child(case: Case, here: Path, writing: int) -> None:
@@ -112,8 +113,9 @@ def page(before: Path, after: Path) -> str:
     lines = [
         "# Attacks, before and after",
         "",
-        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `scripts/attacks.py`: "
-        "each attack runs in a process of its own with limits on time and memory.",
+        f"{len(new)} attacks; {held[0]} of the {len(old)} that were tried held before, {held[1]} hold now. "
+        "Made by `scripts/attacks.py`: each attack runs in a process of its own with limits on time and "
+        "memory.",
         "",
         "| attack | before | now | what is seen now |",
         "|---|---|---|---|",
