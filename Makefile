@@ -9,7 +9,8 @@ ONE_THREAD := OMP_NUM_THREADS=1
 # The install leaves byte-compiling to the first import, so the result must be kept.
 export PYTHONDONTWRITEBYTECODE :=
 # Worksteal leaves neighbours together, so that fits which tests share are made once and not in both workers.
-PYTEST := -m pytest -n 2 --dist worksteal
+# Shiny's plugin for tests of its apps would load all of it in every process, and no test uses it.
+PYTEST := -m pytest -n 2 --dist worksteal -p no:shiny-test
 # What decides numbers. `make test-plain` runs these a second time.
 NUMERICAL := tests/mixture tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 

@@ -1,4 +1,4 @@
-"""Twenty pages of the app at once, each running the JOBS example: do all end, with what memory, how fast.
+"""Twenty pages of the app at once, each running the example: do all end, with what memory, how fast.
 
     python scripts/app_load.py --sessions 20 --rounds 2
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import websockets
 
-SETTINGS = {"direction": "over", "scale": "linear", "log_proxies": None, "missing": "raise",
+SETTINGS = {"direction": "under", "scale": "linear", "log_proxies": None, "missing": "raise",
             "method": "auto", "effect": "constant", "level": 95, "seed": 0, "repetitions": 20,
             "picture": "residual"}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Take the pictures of the local page for the documentation: the columns and the answer of the JOBS example.
+"""Take the pictures of the local page for the documentation: the columns and the answer of the example.
 
 Run it with `python scripts/app_screenshots.py`; it needs Chromium and its driver. It uses the page as a
 person would, three clicks from start to answer.
@@ -17,14 +17,15 @@ from screenshots import ROOT, TARGET, shrunk
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from app.driving import answered, open_page, read, until
+from app.driving import answered, open_page, read
 from browser import chromium, missing, use_scheme, use_width
+from proxycal.testing.example import ADULTS
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 # Name, element at whose top the picture begins (the page itself if none), height by width of the screen.
-VIEWS = (("app", "", {1280: 1700, 400: 2000}), ("app-answer", "step5", {1280: 1340, 400: 1650}))
+VIEWS = (("app", "", {1280: 1700, 400: 2000}), ("app-answer", "step5", {1280: 1290, 400: 1560}))
 
 
 def main() -> None:
@@ -46,11 +47,9 @@ def photograph(driver: Chrome, address: str) -> None:
     """From the open page to the pictures."""
     open_page(driver, address)
     driver.find_element("id", "example").click()
-    read(driver, 614)
+    read(driver, ADULTS)
     driver.find_element("id", "run").click()
     answered(driver)
-    driver.execute_script("document.getElementById('report-part').open = true")
-    until(driver, lambda: driver.find_element("id", "report").size["height"] > 2000, "the report is there")
     for width in (1280, 400):
         for scheme in ("light", "dark"):
             use_scheme(driver, scheme)

@@ -16,9 +16,13 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 STEPS = ("check", "fit", "calibrate", "totals")
@@ -120,25 +124,37 @@ def spreadsheet(folder: Path) -> Stranger:
 STRANGERS = (european, dollars, spreadsheet)
 
 
-def walk(stranger: Stranger, folder: Path, *, show: bool = False) -> list[str]:
-    """Run `check` and then each command that is printed next, in a shell; return what each of them printed.
+def in_a_shell(command: str, folder: Path) -> tuple[int, str]:
+    """The exit code of a command and what it prints, its errors last."""
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=_environment(folder), capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def walk(
+    stranger: Stranger,
+    folder: Path,
+    run: Callable[[str, Path], tuple[int, str]] = in_a_shell,
+    *,
+    show: bool = False,
+) -> list[str]:
+    """Run `check` and then each command that is printed next; return what each of them printed.
 
     A command that fails, or prints no next command before `totals`, ends the walk with an error.
     """
     command, printed = f"proxycal check '{stranger.file}' {stranger.options}", []
     for step in STEPS:
         assert command.split()[1] == step, f"{command!r} is not `proxycal {step}`"
-        done = subprocess.run(
-            ["sh", "-c", command], cwd=folder, env=_environment(folder), capture_output=True, text=True
-        )
-        text = f"$ {command}\n{done.stdout}{done.stderr}"
+        code, said = run(command, folder)
+        text = f"$ {command}\n{said}"
         if show:
             print(text)
-        if done.returncode != 0:
-            raise SystemExit(f"{text}\nexit code {done.returncode}")
+        if code != 0:
+            raise SystemExit(f"{text}\nexit code {code}")
         printed.append(text)
         if step != STEPS[-1]:
-            command = next_command(done.stdout, stranger.direction)
+            command = next_command(said, stranger.direction)
     return printed
 
 

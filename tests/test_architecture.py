@@ -77,8 +77,9 @@ PRIVATE_STILL = {
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 
 
-def sources() -> list[str]:
-    return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+@cache
+def sources() -> tuple[str, ...]:
+    return tuple(sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")))
 
 
 def room_of(name: str) -> str:
@@ -91,7 +92,8 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
 
 
-def imports(name: str, types: bool = True, functions: bool = True) -> set[str]:
+@cache
+def imports(name: str, types: bool = True, functions: bool = True) -> frozenset[str]:
     """Dotted names of what a file imports: with or without types only, and what functions import."""
     left_out: set[ast.AST] = set()
     for node in ast.walk(tree_of(name)):
@@ -109,7 +111,7 @@ def imports(name: str, types: bool = True, functions: bool = True) -> set[str]:
             assert node.level == 0, f"{name}: relative import; write the full name"
             assert node.module is not None
             dotted |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return dotted
+    return frozenset(dotted)
 
 
 def third_party(name: str, functions: bool = True) -> set[str]:
@@ -123,8 +125,9 @@ def rooms_used(name: str, types: bool = False) -> set[str]:
     return (used & rooms()) - {room_of(name)}
 
 
-def rooms() -> set[str]:
-    return {room_of(name) for name in sources()} - {"__init__", "__main__"}
+@cache
+def rooms() -> frozenset[str]:
+    return frozenset(room_of(name) for name in sources()) - {"__init__", "__main__"}
 
 
 @cache

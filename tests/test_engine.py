@@ -112,12 +112,6 @@ def test_dask_does_the_work_of_a_lost_worker_again(tmp_path):
     assert results == {0: 0, 1: 10, 2: 20, 3: 30}
 
 
-def test_workers_of_a_local_cluster_keep_their_memory(monkeypatch):
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    asked = ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS"]
-    assert dict(map_as_done(os.environ.get, asked, engine="dask")) == {0: None, 1: "1"}
-
-
 def test_an_existing_cluster_is_used_and_left_running(cluster):
     address = cluster.scheduler_address
     assert {count for _, count in map_as_done(threads, range(6), engine="dask", scheduler=address)} == {1}
@@ -159,12 +153,16 @@ def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine):
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc to see who listens")
-def test_a_local_cluster_listens_on_this_computer_only():
+def test_a_local_cluster_listens_on_this_computer_only_and_its_workers_keep_their_memory(monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
     before = listeners()
     with local_cluster(1) as address:
         assert address.startswith("tcp://127.0.0.1:")
         assert {host for host, _ in listeners() - before} == {"0100007F"}
+        asked = ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS"]
+        told = dict(map_as_done(os.environ.get, asked, engine="dask", scheduler=address))
+    assert told == {0: None, 1: "1"}
 
 
 def listeners() -> set[tuple[str, str]]:

@@ -76,5 +76,5 @@ def test_the_demo_runs_without_torch(python, tmp_path):
     assert not {name for name in names if name.startswith(("torch", "nvidia", "triton"))}
     said = run(python.parent / "proxycal", "demo", "--out", "demo", cwd=tmp_path)
     assert "bias found" in said
-    assert "size of the bias             1.00" in said
+    assert "size of the bias             20.0" in said
     assert TITLE in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")

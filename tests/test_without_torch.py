@@ -93,7 +93,7 @@ def curved(tmp_path_factory):
     return folder, ["fit", "table.csv", "--outcome", "y", *columns, "--direction", "over"]
 
 
-def test_the_main_job_needs_no_torch(curved):
+def test_the_main_job_and_the_demo_need_no_torch(curved):
     folder, fit = curved
     commands = [
         [*fit, "--out", "run"],
@@ -111,20 +111,17 @@ def test_the_main_job_needs_no_torch(curved):
             "--out",
             "ex",
         ],
+        ["demo"],
     ]
-    for command, (code, _, complained) in zip(commands, run_commands(commands, folder), strict=True):
+    answers = run_commands(commands, folder)
+    for command, (code, _, complained) in zip(commands, answers, strict=True):
         assert (code, complained) == (0, ""), command
     evidence = json.loads((folder / "run" / "results.json").read_text())["fit"]["evidence"]
     assert evidence["features"] == "splines of P"
     assert "torch" not in json.loads((folder / "run" / "versions.json").read_text())
     assert "torch" not in (folder / "ex" / "results.md").read_text()
-
-
-def test_the_demo_needs_no_torch(tmp_path):
-    [(code, said, complained)] = run_commands([["demo"]], tmp_path)
-    assert (code, complained) == (0, "")
-    assert "removed" in said
-    assert (tmp_path / "demo" / "report.html").exists()
+    assert "removed" in answers[-1][1]
+    assert (folder / "demo" / "report.html").exists()
 
 
 def test_what_needs_torch_says_in_one_line_what_to_install(curved):

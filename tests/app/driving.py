@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Seconds: a busy machine is slow, a wrong page is wrong for ever.
 PATIENCE = 240
 # Seconds between two looks.
-LOOK = 0.05
+LOOK = 0.2
 
 
 def until(driver, condition, why: str):

@@ -30,7 +30,7 @@ from proxycal.reading.table import read_table
 from proxycal.report.numbers import size_text
 from proxycal.report.summary import sentence
 from proxycal.table.surface import speaking
-from proxycal.testing.example import biased_jobs
+from proxycal.testing.example import ADULTS
 
 HOSTILE = "<img src=x onerror=\"document.title='hit'\">"
 
@@ -49,7 +49,8 @@ def page(browser, program):
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
     """JOBS with a bias that is known, as a file, and what the API makes of it."""
-    sim = biased_jobs(seed=1)
+    earnings = proxycal.datasets.load_jobs()
+    sim = proxycal.inject_bias(earnings.table, earnings.roles, alpha=1.0, random_state=1)
     path = tmp_path_factory.mktemp("jobs") / "my jobs.csv"
     write_table(sim.table, path)
     model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(read_table(path))
@@ -120,7 +121,8 @@ def test_the_report_on_the_page_is_the_file_and_says_the_same(answer, jobs, tmp_
     assert file == (tmp_path / "wanted.html").read_text(encoding="utf-8")
     answer.execute_script("document.getElementById('report-part').open = true")
     frame = answer.find_element("id", "report")
-    assert frame.get_attribute("sandbox") == "allow-same-origin"  # no script
+    # Its own script, which its policy names, and no way to this page.
+    assert frame.get_attribute("sandbox") == "allow-scripts"
     until(answer, lambda: frame.size["height"] > 2000, "the report is shown in full length")
     answer.switch_to.frame(frame)
     try:
@@ -240,7 +242,7 @@ def test_the_keyboard_runs_the_example_and_cancels_it(page, program):
     walk_to(page, "file")
     walk_to(page, "example")
     press(page)
-    read(page, 614)
+    read(page, ADULTS)
     assert page.switch_to.active_element.get_attribute("id") == "example"
     walk_to(page, "run")
     press(page)
@@ -361,9 +363,7 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         assert page.find_elements("css selector", "img") == []
         assert HOSTILE in [one.text for one in page.find_elements("css selector", ".roles code")]
         page.switch_to.default_content()
-    # On the page the report runs no script, its own neither: the frame refuses it.
-    others = [line for line in page.get_log("browser") if "'allow-scripts' permission" not in line["message"]]
-    assert others == [], "no error, no script refused by the policy"
+    assert page.get_log("browser") == [], "no error, no script refused by the policy"
     page.close()
     page.switch_to.window(first)
 
@@ -374,7 +374,7 @@ def test_closing_the_page_ends_its_run_and_deletes_its_files(page, program):
     page.switch_to.new_window("tab")
     open_page(page, program.address)
     page.find_element("id", "example").click()
-    read(page, 614)
+    read(page, ADULTS)
     page.find_element("id", "power").click()
     until(page, lambda: program.workers(), "the run has begun")
     assert len(program.folders()) == len(before) + 1

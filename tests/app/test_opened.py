@@ -4,7 +4,7 @@ import pandas as pd
 
 from proxycal.app.guess import UNUSED, guess_roles
 from proxycal.app.opened import EXAMPLE, open_example, open_upload
-from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
+from proxycal.testing.example import EXAMPLE_ALPHA, biased_weights
 
 
 def test_a_file_that_was_sent_is_opened_under_its_owners_name_with_guessed_roles(tmp_path):
@@ -19,7 +19,7 @@ def test_a_file_that_was_sent_is_opened_under_its_owners_name_with_guessed_roles
 
 def test_the_example_has_its_true_roles_and_says_its_bias(tmp_path):
     opened = open_example(1, tmp_path / "table-1.csv")
-    known = biased_jobs(seed=0)
+    known = biased_weights(seed=0)
     pd.testing.assert_frame_equal(opened.table.frame, known.table, check_dtype=False)
     roles = {name: role for role, name in known.roles}
     assert {guess.column: guess.role for guess in opened.guesses} == {

@@ -20,3 +20,10 @@ def test_report_as_pdf_beside_the_page(capsys, here, fitted, monkeypatch):
     assert (here / "page.pdf").read_bytes().startswith(b"%PDF")
     assert main(["report", str(fitted), "--out", "only.pdf", "--pdf", "--quiet"]) == 0
     assert (here / "only.pdf").is_file()
+
+
+def test_a_run_that_is_not_there_is_named(capsys, here):
+    assert main(["report", "nowhere"]) == 2
+    assert "there is no run folder 'nowhere': name the folder that `proxycal fit --out` wrote" in (
+        capsys.readouterr().err
+    )

@@ -179,7 +179,8 @@ def example() -> Callable[..., Fit]:
     def make(n: int = 400, of: int | None = None, **changes: Any) -> Fit:
         fit = _example(n)
         fit = fit if of is None else replace(fit, n=of)
-        details = {name: changes.pop(name) for name in ("curve", "gate") if name in changes}
+        detailed = {field.name for field in fields(Details)}
+        details = {name: changes.pop(name) for name in detailed & set(changes)}
         predicted = {name: changes.pop(name) for name in ("mu", "p_biased") if name in changes}
         fit = replace(
             fit, method_fit=replace(fit.method_fit, details=replace(fit.method_fit.details, **details))

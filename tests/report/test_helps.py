@@ -36,7 +36,7 @@ def unclear():
 
 def test_what_costs_nothing_comes_first_and_has_its_command(unclear):
     listed = helps(unclear, "run", "t.csv")
-    assert "'loss' is a size over several decades" in listed[0].text
+    assert "The values of 'loss' span several decades" in listed[0].text
     assert "--scale log" in listed[0].command
     texts = " ".join(item.text for item in listed)
     assert "A second proxy of loss" in texts
@@ -49,6 +49,25 @@ def test_no_number_is_quoted_where_nothing_is_identified(unclear):
     names = [name for name, _ in facts(unclear)]
     assert names[0] == "Estimated size (do not quote)"
     assert names[-1] == "Rows in the fit"
+
+
+def test_rows_that_would_help_are_enough_for_the_estimated_size(example):
+    size = example().estimate.alpha
+    few = example(verdict="not identified", rows_needed=410.0, detectable=2.0 * size)
+    (text,) = [item.text for item in helps(few) if "more rows" in item.text]
+    # Twice the size is found in 400 rows, half of it in four times as many.
+    assert text.startswith("About 1,200 more rows")
+    enough = example(verdict="not identified", rows_needed=410.0, detectable=0.5 * size)
+    assert any(item.text.startswith("About 10 more rows") for item in helps(enough))
+
+
+def test_no_size_stands_where_no_bias_was_found(example):
+    fit = example(verdict="no bias found", detectable=0.6274)
+    assert facts(fit) == (
+        ("Bias", "none found"),
+        ("Would have been found", "0.627"),
+        ("Rows in the fit", "400"),
+    )
 
 
 def test_no_bias_says_what_size_would_have_been_found():

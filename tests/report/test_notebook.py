@@ -35,6 +35,14 @@ def test_nothing_to_attend_to_is_said(example):
     assert "1 checks, none of which needs attention" in notebook(example(findings=fine))
 
 
+def test_where_nothing_is_identified_it_lists_what_would_help_and_shows_no_bold_number(example):
+    fit = example(verdict="not identified")
+    shown = notebook(fit)
+    assert "What would help, most helpful first" in shown
+    assert "<b>5.02</b>" in notebook(example())
+    assert "<b>5.02</b>" not in shown
+
+
 @pytest.mark.parametrize("outcome", ["<script>x</script>", '"><img src=x onerror=1>'])
 def test_names_stay_text(outcome, example):
     shown = notebook(example(outcome=outcome))

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from proxycal.report import pictures
+from proxycal.report.helps import helps
 from proxycal.report.page import render
 from proxycal.result import EnvironmentColumn, Estimate, Finding, GateTerm
+from proxycal.table.surface import speaking
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -81,9 +83,37 @@ def test_the_answer_stands_on_the_page(example, text):
 @pytest.mark.parametrize("verdict", ["no bias found", "not identified"])
 def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example):
     page = Page(render(example(verdict=verdict)))
-    assert "calibration changes nothing" in page.words
+    assert "calibration leaves the outcome as reported" in page.words
     assert "Reported against calibrated" not in page.words
     assert "Hardly." in page.words
+
+
+def test_what_would_help_is_listed_where_nothing_is_identified(example, without_figures):
+    fit = example(verdict="not identified")
+    with speaking("shell"):
+        page = Page(render(fit))
+    assert "What would help, most helpful first" in page.words
+    for item in helps(fit):
+        assert item.text in page.words
+        assert item.command in page.words
+    assert "What would help" not in Page(render(example())).words
+
+
+def test_a_remedy_is_worded_for_the_reader(example, without_figures):
+    finding = Finding(
+        "Rows?", "few", "Too few.", "Fit with missing='impute', or ask `proxycal power`.", ok=False
+    )
+    with speaking("shell"):
+        text = render(example(findings=(finding,)))
+    assert "Fit with --missing impute, or ask <code>proxycal power</code>." in text
+
+
+def test_a_statistic_that_its_reading_says_is_not_said_twice(example, without_figures):
+    said = Finding("Sees?", "they explain 91%", "The proxies count: they explain 91% of it.", "", ok=False)
+    unsaid = Finding("Fast?", "t = 2.5", "Quite.", "", ok=False)
+    text = render(example(findings=(said, unsaid)))
+    assert '<p class="stat">t = 2.5</p>' in text
+    assert '<p class="stat">they explain' not in text
 
 
 def test_the_causal_picture_names_the_columns_and_counts_those_left_out(example, without_figures):

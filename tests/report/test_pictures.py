@@ -3,14 +3,17 @@ from __future__ import annotations
 import pytest
 
 from proxycal.report.pictures import pictures_of
+from proxycal.report.plots import plots_of
 
 
 def kinds(fit) -> list[str]:
-    return [picture.kind for picture in pictures_of(fit)]
+    """Of the pictures that a result has, which need not be drawn to know."""
+    return [plot.kind for plot in plots_of(fit)]
 
 
 def test_every_picture_says_what_it_shows_to_those_who_cannot_see_it(example):
     made = pictures_of(example())
+    assert [picture.kind for picture in made] == kinds(example())
     assert len({picture.kind for picture in made}) == len(made)
     for picture in made:
         assert picture.title

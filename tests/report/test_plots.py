@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from scipy.special import ndtr
@@ -144,8 +145,31 @@ def test_a_page_shows_what_a_result_has(example):
     assert kinds(example(questions={}, gate=())) == every - {"power", "gate"}
     assert kinds(without_environment(example())) == every - {"who"}
     left_alone = example(verdict="no bias found")
-    assert kinds(left_alone) == every - {"calibrated", "totals"}
+    assert kinds(left_alone) == every - {"calibrated", "content", "totals"}
     assert plots.draw("calibrated", left_alone).has_data()  # for those who ask for it
+
+
+def test_without_a_bias_the_residuals_are_of_one_colour_around_zero(example):
+    fit = example(verdict="no bias found", detectable=1.5)
+    ax = plots.draw("residual", fit)
+    assert {bar.get_facecolor() for bar in ax.patches} == {to_rgba(UNBIASED)}
+    middle = sum(bar.get_height() * (bar.get_x() + bar.get_width() / 2) for bar in ax.patches) / fit.n
+    assert middle == pytest.approx(0.0, abs=0.2)
+    assert "would have been found" in texts(ax)
+    assert any(list(line.get_xdata()) == [1.5, 1.5] for line in ax.lines)
+
+
+def test_no_size_is_written_into_a_picture_where_none_is_identified(example):
+    assert any("estimated bias 5.02" in text for text in texts(plots.draw("residual", example())))
+    unclear = texts(plots.draw("residual", example(verdict="not identified")))
+    assert "the bias, if there is one" in unclear
+    assert not any("5.02" in text for text in unclear)
+
+
+def test_sizes_are_drawn_only_where_they_differ(example):
+    law = "who is biased depends on content too"
+    with pytest.raises(SettingsError, match="one size serves all biased rows"):
+        plots.draw("sizes", example(law=law))
 
 
 def test_large_tables_are_thinned(example):

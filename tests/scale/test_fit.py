@@ -188,7 +188,8 @@ def test_counts_are_repeated_rows(world):
     repeated = ProxyCalibrator(world.roles, direction="over").fit(
         table.iloc[np.repeat(np.arange(800), times)]
     )
-    same(weighted, repeated)
+    # Slopes of the rows are taken by differences, whose rounding depends on how many are added up.
+    same(weighted, repeated, rtol=1e-6)
     assert repeated.result_.n == times.sum()
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from proxycal.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 WALK = runpy.run_path(str(ROOT / "scripts" / "walk_readme.py"))
@@ -20,10 +25,23 @@ def test_the_walk_begins_as_the_readme_does():
     assert first[1] == WALK["STEPS"][0]
 
 
+def in_this_process(command: str, folder: Path) -> tuple[int, str]:
+    """As `in_a_shell`, without its time; the first table is walked in a shell."""
+    said, complained = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(complained),
+    ):
+        code = main(shlex.split(command)[1:])
+    return code, said.getvalue() + complained.getvalue()
+
+
 @pytest.mark.parametrize("name", ["european", "dollars", "spreadsheet"])
 def test_from_check_to_totals(name, tmp_path):
     stranger = WALK[name](tmp_path)
-    check, fit, _, totals = WALK["walk"](stranger, tmp_path)
+    run = WALK["in_a_shell"] if name == "european" else in_this_process
+    check, fit, _, totals = WALK["walk"](stranger, tmp_path, run)
     assert "understood: " in check
     assert "bias found" in fit
     assert "calibrated" in totals

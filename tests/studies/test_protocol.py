@@ -72,10 +72,12 @@ def test_held_out_outcomes_change_no_fit(sim):
     np.testing.assert_array_equal(before.a[rows], after.a[rows])
 
 
-@pytest.mark.parametrize(("n", "near"), [(200, 1e-4), (203, 5e-3)])
-def test_folds_trained_together_equal_folds_trained_one_by_one(n, near):
-    # 200 rows make folds of one size; those of 203 need padding, which adds up in another order. Training in
-    # single precision makes more of the last digit, and how much depends on the processor.
+@pytest.mark.parametrize("n", [200, 203])
+def test_folds_trained_together_equal_folds_trained_one_by_one(n):
+    # 200 rows make folds of one size; those of 203 need padding. A batch adds up in another order than a
+    # loop, training in single precision makes more of the last digit, and how much depends on the processor.
+    # Rows of another fold, or of the padding, would show in the first digit.
+    near = 5e-3
     folds = make_folds(simulate(n=n, d_z=2, d_e=3, n_proxies=3, alpha=5.0, random_state=4), 4)
     together, apart = paper_answers(folds, SMALL), paper_answers(folds, SMALL, batched=False)
     for batched, alone in zip(together, apart, strict=True):

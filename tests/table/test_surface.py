@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from proxycal.errors import TableError
+from proxycal.methods.registry import METHODS
 from proxycal.table.require import require
 from proxycal.table.roles import Roles
 from proxycal.table.surface import choose, speaking
@@ -32,3 +33,9 @@ def test_the_surface_is_python_again_after_the_block():
     with speaking("shell"):
         pass
     assert choose("method", "exact") == "pass method='exact'"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_app_can_advise_every_method(method):
+    with speaking("app"):
+        assert choose("method", method) == f"choose “{method}” under More settings"

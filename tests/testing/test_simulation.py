@@ -178,6 +178,21 @@ def test_injection_adds_alpha_to_the_standardised_outcome(mixed, direction, sign
     pd.testing.assert_frame_equal(table, before)
 
 
+def test_the_outcome_keeps_its_units_where_asked(mixed):
+    table, roles = mixed
+    inj = inject_bias(
+        table, roles, alpha=20.0, direction="under", random_state=2, leak=0.5, standardise=False
+    )
+    np.testing.assert_array_equal(inj.truth["y_true"], table["loss"])
+    np.testing.assert_allclose(inj.table["loss"], table["loss"] - 20.0 * inj.truth["a"])
+    in_sd = 20.0 / table["loss"].std(ddof=0)
+    np.testing.assert_allclose(
+        inj.table["p"], table["p"] - 0.5 * in_sd * table["p"].std(ddof=0) * inj.truth["a"]
+    )
+    standard = inject_bias(table, roles, alpha=1.0, direction="under", random_state=2)
+    np.testing.assert_array_equal(standard.truth["a"], inj.truth["a"])
+
+
 def test_injection_depends_on_environment_and_not_on_its_units(mixed):
     table, roles = mixed
     a = inject_bias(table, roles, random_state=4).truth["a"].to_numpy()

@@ -12,11 +12,12 @@ from proxycal.app.tables import Table, read_upload
 if TYPE_CHECKING:
     from pathlib import Path
 
-EXAMPLE = "jobs.csv"
+EXAMPLE = "weights.csv"
 _WHY = {
-    "outcome": "log earnings in 1978, as reported",
-    "proxies": "earnings recorded before anyone could misreport 1978",
-    "environment": "may drive both the content and the bias",
+    "outcome": "weight in kilograms; some reports are 20 kg too low",
+    "proxies": "measured by staff, who never saw the report",
+    "environment": "may drive both the weight and the bias",
+    "id": "number of the participant",
 }
 
 
@@ -41,11 +42,11 @@ def open_upload(number: int, path: Path, name: str) -> Opened:
 
 
 def open_example(number: int, path: Path) -> Opened:
-    """JOBS with a known bias, written to `path` and read like any file; roles and direction are known."""
+    """Weights with a known bias, written to `path` and read like any file; roles and direction are known."""
     from proxycal.files import write_table
-    from proxycal.testing.example import EXAMPLE_ALPHA, biased_jobs
+    from proxycal.testing.example import EXAMPLE_ALPHA, biased_weights
 
-    sim = biased_jobs(seed=0)
+    sim = biased_weights(seed=0)
     write_table(sim.table, path)
     table = read_upload(path, EXAMPLE)
     roles = {name: role for role, name in sim.roles}
@@ -53,4 +54,4 @@ def open_example(number: int, path: Path) -> Opened:
         Guess(str(name), roles.get(name, UNUSED), _WHY.get(roles.get(name, UNUSED), "not needed"))
         for name in table.frame.columns
     )
-    return Opened(number, table, guesses, Source(EXAMPLE, EXAMPLE_ALPHA), direction="over")
+    return Opened(number, table, guesses, Source(EXAMPLE, EXAMPLE_ALPHA), direction="under")

@@ -10,9 +10,9 @@ from proxycal.report.shell import changed, role_options, setting_options, shell
 if TYPE_CHECKING:
     from proxycal.app.request import Request
 
-# What the example was made from, in Python; `testing.example.biased_jobs` does the same.
-_EXAMPLE = """jobs = pc.datasets.load_jobs()
-pc.inject_bias(jobs.table, jobs.roles, alpha={alpha}, random_state=0).table.to_csv({name!r}, index=False)"""
+# How the example is made.
+_EXAMPLE = """from proxycal.testing.example import biased_weights
+biased_weights(alpha={alpha}).table.to_csv({name!r}, index=False)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from proxycal.app.timing import Pace
 from proxycal.app.upload import Door
 from proxycal.app.workspace import PAGES, Workspaces, remove_left
 from proxycal.errors import SettingsError
+from proxycal.report.page import report_script
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -48,7 +49,8 @@ def build(port: int, token: str, limit: int = LIMIT) -> ASGIApp:
     shiny = App(page, make_server(workspaces, Pace()), static_assets={"/static": _static()})
     shiny.sanitize_errors = True
     shiny.on_shutdown(workspaces.close_all)
-    policy = policy_for(page.render()["html"])
+    # The page, and the report in its frame.
+    policy = policy_for(page.render()["html"] + f"<script>{report_script()}</script>")
     return Guard(Door(Messages(shiny), workspaces, limit), port, policy, token)
 
 

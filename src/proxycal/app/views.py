@@ -15,10 +15,12 @@ from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
 from proxycal.questions.refute import REFUTERS
+from proxycal.report.prose import prose
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.roles import Roles
 from proxycal.table.skew import is_skewed_size
-from proxycal.table.surface import APP_CHOICES, in_dialect, speaking
+from proxycal.table.surface import APP_CHOICES, speaking
+from proxycal.testing.example import ADULTS, EXAMPLE_ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +40,15 @@ ROLES = (
 
 def page(limit: int) -> str:
     """The whole page before anything was done."""
-    return _filled("page", limit=limit, too_large=too_large(limit), roles=ROLES, refuters=REFUTERS.values())
+    return _filled(
+        "page",
+        limit=limit,
+        too_large=too_large(limit),
+        roles=ROLES,
+        refuters=REFUTERS.values(),
+        adults=ADULTS,
+        put_in=EXAMPLE_ALPHA,
+    )
 
 
 def table_read(table: Table) -> str:
@@ -77,8 +87,9 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         rows=len(table.frame),
         scales=_choices("scale"),
         scale_why=(
-            f"{outcome} is a size over several decades: a report of such a size is more often a share of the "
-            f"truth than the truth less a fixed amount. Consider “{APP_CHOICES['scale', 'log']}”."
+            f"The values of {outcome} span several decades: a biased report of such a size is more often a "
+            "share of the truth than the truth less a fixed amount. Consider "
+            f"“{APP_CHOICES['scale', 'log']}”."
             if outcome in sizes
             else ""
         ),
@@ -139,9 +150,9 @@ def picture(shown: Picture) -> str:
     return _filled("picture", shown=shown, svg=svg)
 
 
-def _for_page(text: str) -> str:
+def _for_page(text: str) -> Markup:
     with speaking("app"):
-        return in_dialect(text)
+        return prose(text)
 
 
 def _filled(name: str, **values: Any) -> str:
@@ -163,5 +174,5 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["role_id"] = role_id
-    environment.filters["in_dialect"] = _for_page
+    environment.filters["prose"] = _for_page
     return environment

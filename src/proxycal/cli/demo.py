@@ -49,8 +49,8 @@ def demo(
         console.print_json({**console.result(model), "truth": asdict(compared), **paths})
     elif not quiet:
         console.say(
-            f"Measured weights of {len(sim.table):,} adults (NHANES 2017-2018), some of them lowered by "
-            f"{EXAMPLE_ALPHA:.2f} standard deviations",
+            f"Measured weights of {len(sim.table):,} adults (NHANES 2017-2018), about half of them lowered "
+            f"by {EXAMPLE_ALPHA:g} kg",
             "",
         )
         console.show(model)
@@ -94,11 +94,12 @@ def lines(compared: Comparison, verdict: str) -> list[str]:
     """The comparison as a small table of text, and one sentence about it."""
     return [
         f"{'':<24}{'truth':>9}{'estimate':>10}",
-        f"{'size of the bias':<24}{compared.alpha_true:>9.2f}{compared.alpha_found:>10.2f}",
+        f"{'size of the bias':<24}{compared.alpha_true:>9.1f}{compared.alpha_found:>10.1f}",
         f"{'share of biased rows':<24}{compared.share_true:>9.0%}{compared.share_found:>10.0%}",
-        f"{'who is biased':<24}{compared.accuracy:>19.0%} of rows put in the right group",
-        f"{'error as reported':<24}{compared.rmse_reported:>19.2f} (RMSE against the truth)",
-        f"{'error after calibration':<24}{compared.rmse_calibrated:>19.2f}",
+        f"{'rows in the right group':<24}{'':>9}{compared.accuracy:>10.0%}",
+        "",
+        f"{'error as reported':<24}{compared.rmse_reported:>19.1f} (root mean square, against the truth)",
+        f"{'error after calibration':<24}{compared.rmse_calibrated:>19.1f}",
         "",
         _conclusion(compared, verdict),
     ]

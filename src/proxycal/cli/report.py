@@ -24,11 +24,11 @@ def report(
     from proxycal.model import load
     from proxycal.store import check_output
 
+    model = load(run)
     target = out if out is not None else run / "report.html"
     written = [target, target.with_suffix(".pdf")] if pdf and target.suffix.lower() != ".pdf" else [target]
     for path in written:
         check_output(path, endings=(".html", ".htm", ".pdf"))
-    model = load(run)
     with console.working("writing the report", quiet):
         for path in written:
             model.report(path)

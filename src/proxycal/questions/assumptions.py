@@ -283,7 +283,7 @@ def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:
             f"Content has no two groups that are far apart and that the environment separates ({groups})."
             if ok
             else f"Content falls into two groups with nothing between ({groups}): a bias of one group cannot "
-            "be told from its content, so these rows show neither a bias nor the lack of one."
+            "be distinguished from its content, so these rows show neither a bias nor the lack of one."
         ),
         remedy=NOTHING if ok else "Fit each group alone, or add rows with content in between.",
         ok=ok,

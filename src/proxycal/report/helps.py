@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proxycal.report.numbers import sized
 from proxycal.report.shell import role_options, setting_options, shell
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ _AUDITED = 50
 # Findings whose remedy is another choice of columns or scale, which costs nothing: they go before new data.
 _FREE = ("skew", "negative", "copy", "exclusion", "proxies", "columns", "dependence", "collinear")
 _MOST = 6
+# More rows than this are no advice.
+_MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +47,30 @@ def helps(fit: Fit, run: str = "RUN", table: str = "TABLE") -> tuple[Help, ...]:
 
 def would_be_found(fit: Fit) -> str:
     """What size of bias would have been found, as a sentence; said wherever none was."""
-    size = fit.method_fit.details.detectable
-    if not math.isfinite(size):
-        size = _STANDARD_ERRORS * fit.estimate.se
-    if not math.isfinite(size):
+    size = detectable_text(fit)
+    if not size:
         return (
             "Which size of bias these rows would have shown is not known: `proxycal power RUN` measures it."
         )
     if fit.settings.scale == "log":
-        share = math.exp(fit.settings.sign * size)
-        return (
-            f"Biased rows that report {share:.0%} of the truth would have been found in nine tables of ten."
-        )
-    return (
-        f"A bias of {size:.3g} in half of the rows would have been found in nine tables of ten like this one."
-    )
+        return f"Biased rows that report {size} would have been found in nine tables of ten."
+    return f"A bias of {size} in half of the rows would have been found in nine tables of ten like this one."
+
+
+def detectable_text(fit: Fit) -> str:
+    """The size of bias that would have been found in nine tables of ten, "" where it is not known."""
+    size = detectable(fit)
+    if not math.isfinite(size):
+        return ""
+    if fit.settings.scale == "log":
+        return f"{math.exp(fit.settings.sign * size):.0%} of the truth"
+    return sized(size)
+
+
+def detectable(fit: Fit) -> float:
+    """The same as a number, on the scale of the fit."""
+    size = fit.method_fit.details.detectable
+    return size if math.isfinite(size) else _STANDARD_ERRORS * fit.estimate.se
 
 
 def _from_finding(fit: Fit, finding: Finding, table: str) -> Help:
@@ -74,7 +86,13 @@ def _from_finding(fit: Fit, finding: Finding, table: str) -> Help:
 
 def _rows(fit: Fit) -> list[Help]:
     rows = fit.method_fit.details.rows_needed
-    if not math.isfinite(rows) or rows <= fit.n:
+    if not math.isfinite(rows):
+        return []
+    size, known = fit.estimate.alpha, fit.method_fit.details.detectable
+    if 0.0 < size < known:
+        # The size that is found falls with the root of the rows.
+        rows = max(rows, fit.n * (known / size) ** 2)
+    if rows <= fit.n or rows > _MOST_ROWS:
         return []
     more = _rounded(rows - fit.n)
     return [
@@ -91,7 +109,7 @@ def _proxies(fit: Fit) -> list[Help]:
         return [
             Help(
                 f"A second proxy of {fit.roles.outcome}, made by another instrument or office than "
-                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be told from content."
+                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be distinguished from content."
             )
         ]
     if topics & {"relevance", "separation", "overlap"}:

@@ -8,6 +8,7 @@ import io
 import warnings
 from typing import TYPE_CHECKING
 
+from proxycal.report.helps import helps
 from proxycal.report.numbers import size_text
 from proxycal.report.plots import main_plot
 from proxycal.report.style import BIASED, INK, MUTED
@@ -25,11 +26,19 @@ _DPI = 110
 
 def notebook(fit: Fit) -> str:
     """The result as one piece of HTML, every string escaped, the picture inside it."""
-    numbers = " &nbsp; ".join(f"{_text(name)}: <b>{_text(value)}</b>" for name, value in facts(fit))
+    quotable = fit.verdict != "not identified"
+    shown = "<b>{}</b>" if quotable else "{}"
+    numbers = " &nbsp; ".join(f"{_text(name)}: {shown.format(_text(value))}" for name, value in facts(fit))
     return (
         f'<div style="{_CARD}"><p><b>{_text(fit.verdict)}</b>: {_text(sentence(fit))}</p>'
-        f"<p>{numbers}</p>{_picture(fit)}{_attention(fit)}{_estimators(fit)}</div>"
+        f'<p style="color:{INK if quotable else MUTED}">{numbers}</p>{_helps(fit)}{_picture(fit)}'
+        f"{_attention(fit)}{_estimators(fit)}</div>"
     )
+
+
+def _helps(fit: Fit) -> str:
+    listed = "".join(f"<li>{_text(item.text)}</li>" for item in helps(fit))
+    return f"<p>What would help, most helpful first:</p><ol>{listed}</ol>" if listed else ""
 
 
 def _picture(fit: Fit) -> str:

@@ -67,11 +67,13 @@ def amounts(low: float, high: float) -> str:
 def percent(value: float) -> str:
     """A share as whole per cent, with a digit more near the ends so that 0% and 100% mean just that.
 
-    >>> percent(0.481), percent(0.004)
-    ('48%', '0.4%')
+    >>> percent(0.481), percent(0.004), percent(0.99999)
+    ('48%', '0.4%', '>99.9%')
     """
     if not math.isfinite(value):
         return "n/a"
+    if 0 < value < 0.0005 or 0.9995 < value < 1:
+        return "<0.1%" if value < 0.5 else ">99.9%"
     return f"{value:.1%}" if 0 < value < 0.01 or 0.99 < value < 1 else f"{value:.0%}"
 
 
@@ -94,14 +96,18 @@ def change(value: float) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """Both ends of an interval, or "n/a" where there is none.
+    """Both ends of an interval with the same decimals, or "n/a" where there is none.
 
-    >>> between(4.9, 5.1), between(float("nan"), float("nan"))
-    ('4.9 to 5.1', 'n/a')
+    >>> between(4.9, 5.1), between(-1.58, -1.5068), between(float("nan"), float("nan"))
+    ('4.9 to 5.1', '-1.580 to -1.507', 'n/a')
     """
     if math.isnan(low) or math.isnan(high):
         return "n/a"
-    return f"{number(low)} to {number(high)}"
+    ends = number(low), number(high)
+    if any("e" in end for end in ends):
+        return " to ".join(ends)
+    places = max(len(end.partition(".")[2]) for end in ends)
+    return f"{_fixed(low, places)} to {_fixed(high, places)}"
 
 
 class SizeText(NamedTuple):

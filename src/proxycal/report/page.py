@@ -19,8 +19,10 @@ from markupsafe import Markup
 
 from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
+from proxycal.report.helps import helps
 from proxycal.report.numbers import between, number, percent, size_text, sized, total_text
 from proxycal.report.pictures import pictures_of
+from proxycal.report.prose import prose
 from proxycal.report.rows import row_table
 from proxycal.report.summary import (
     change_text,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     """The whole page as text, to write to one .html file; the pictures are drawn unless they are given."""
     pictures = pictures_of(fit) if pictures is None else pictures
-    rows, script = row_table(fit), _script()
+    rows, script = row_table(fit), report_script()
     own_script = Markup(script)  # nosec B704 # a file of the package
     return _template().render(
         fit=fit,
@@ -59,6 +61,7 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         as_share=lambda size: percent(math.exp(fit.settings.sign * size)),
         between=between,
         calibrates=not fit.why_left_alone,
+        helps=helps(fit),
         open_findings=[finding for finding in fit.findings if not finding.ok],
         fine_findings=[finding for finding in fit.findings if finding.ok],
         rows=rows,
@@ -109,7 +112,8 @@ def page_bytes(fit: Fit, pdf: bool = False) -> bytes:
 
 
 @cache
-def _script() -> str:
+def report_script() -> str:
+    """The one script of the page."""
     return (files("proxycal.report") / "templates" / "report.js").read_text(encoding="utf-8")
 
 
@@ -122,5 +126,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, sized=sized, percent=percent, log=math.log)
+    environment.filters.update(number=number, sized=sized, percent=percent, log=math.log, prose=prose)
     return environment.get_template("report.html")

@@ -62,11 +62,17 @@ def picture_of(plot: Plot, fit: Fit) -> Picture:
         plot.section,
         plot.title,
         plot.alt(fit),
-        plot.caption(fit),
+        _warning(plot, fit) + plot.caption(fit),
         plot.wide,
         svg(plot, fit),
         svg(plot, fit, wide=True) if plot.wide else "",
     )
+
+
+def _warning(plot: Plot, fit: Fit) -> str:
+    """What stands before the caption where numbers of a bias are shown and none was established."""
+    shown = plot.section in ("estimators", "who") and fit.verdict != "bias found"
+    return "No bias was established: do not quote these numbers. " if shown else ""
 
 
 def svg(plot: Plot, fit: Fit, wide: bool = False) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_ROWS = 3000
 # Rows in the table of the page before a reader asks for more.
 FIRST_ROWS = 10
+# Sizes that differ by less than this share of the largest are one size, computed row by row.
+ALIKE = 1e-3
 # The first row of data in a spreadsheet: the row of the headings comes before it.
 _FIRST_OF_FILE = 2
 
@@ -64,6 +66,21 @@ def dotted(fit: Fit) -> np.ndarray:
     """Positions of the rows that pictures show as dots: on the log scale zeros have no place."""
     rows = thinned(fit)
     return rows[fit.rows.y_obs[rows] > 0.0] if fit.settings.scale == "log" else rows
+
+
+def row_sizes(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes (n,) of the bias in the stated direction, and the weight of each row: its own, by its chance."""
+    predicted = fit.rows.predicted
+    chance = predicted.p_biased
+    seen = chance > 1e-3
+    size = np.abs(predicted.shift[seen]) / chance[seen]
+    return size, (fit.rows.weights * chance)[seen]
+
+
+def sizes_vary(fit: Fit) -> bool:
+    """Whether biased rows differ in the size of their bias: a wider law may speak of who is biased only."""
+    size, _ = row_sizes(fit)
+    return len(size) > 0 and bool(np.ptp(size) > ALIKE * np.max(size))
 
 
 def row_table(fit: Fit) -> RowTable:

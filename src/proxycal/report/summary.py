@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from proxycal.report.helps import would_be_found
+from proxycal.report.helps import detectable_text, would_be_found
 from proxycal.report.numbers import change, number, percent, size_text, sized
+from proxycal.report.rows import sizes_vary
 from proxycal.report.shell import listed, role_options, shell
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def sentence(fit: Fit) -> str:
         details = fit.method_fit.details
         rows = "rows above zero" if log else details.unit
         where = details.claim or f"in {percent(fit.share_biased)} of the {rows}"
-        where += f"; {details.law}" if details.law else ""
+        where += f"; {details.law}" if details.law and sizes_vary(fit) else ""
         if log:
             return f"{y} is {way}: biased rows report about {size}, {where}."
         return f"{y} is {way} by about {size} {where}."
@@ -85,6 +86,10 @@ def facts(fit: Fit) -> tuple[tuple[str, str], ...]:
     counts = (("Share of biased rows", percent(fit.share_biased)), ("Rows in the fit", f"{fit.n:,}"))
     if fit.verdict == "not identified":
         return (*((f"{name} (do not quote)", value) for name, value in (*size, counts[0])), counts[1])
+    if fit.verdict == "no bias found":
+        # Sizes of models with a bias, which explain the table no better than those without, are no answer.
+        limit = detectable_text(fit)
+        return (("Bias", "none found"), *([("Would have been found", limit)] if limit else []), counts[1])
     return size + counts
 
 

@@ -35,9 +35,10 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
     console.print(visible(sentence(fit)))
     console.print()
-    if fit.verdict == "not identified":
-        console.print(Text("do not quote these sizes:", style="dim"))
-    console.print(estimate_table(fit), style="dim" if fit.verdict == "not identified" else "")
+    established = fit.verdict == "bias found"
+    if not established:
+        console.print(Text("sizes if there were a bias (do not quote them):", style="dim"))
+    console.print(estimate_table(fit), style="" if established else "dim")
     show_findings(console, fit.findings)
 
 

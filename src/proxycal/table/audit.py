@@ -72,7 +72,7 @@ _QUESTIONS = (
     ),
     _Question(
         "skew",
-        "Are sizes spread over decades?",
+        "Do values span several decades?",
         "No size is so skewed that a few rows decide the result.",
         skew.skewed,
     ),

@@ -53,7 +53,7 @@ def _grid(y: NDArray[np.float64], kind: OutcomeType, name: str) -> list[Trouble]
     steps += f", in steps of {kind.step:g}" if kind.step > 0.0 else ""
     statistic = f"column {name}: {steps}"
     if kind.kind == "rating scale" and len(np.unique(y)) == 2:
-        reading = f"{name} takes two values, so the size of a bias cannot be told from its share."
+        reading = f"{name} takes two values, so the size of a bias cannot be distinguished from its share."
         return [Trouble(statistic, reading, _TWO_VALUES, kind.step)]
     if kind.kind == "rating scale":
         reading = (

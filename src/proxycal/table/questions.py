@@ -297,11 +297,11 @@ def atom(table: AuditTable) -> list[Trouble]:
         Trouble(
             f"column {shown(table.roles.outcome)}: {values[i]:g} in {counts[i]} of {int(counts.sum())} rows "
             f"({shares[i]:.0%}), {table.rows(outcome.numbers == values[i])}",
-            f"{values[i]:g} is a spike: a value that many rows share, which some methods mistake for a group "
-            "without bias.",
+            f"Many rows share the value {values[i]:g} of {shown(table.roles.outcome)}: a spike, which the "
+            "default method allows for, and which others may mistake for a group without bias.",
             _sentence(
-                f"{choose('method', 'exact')}, whose outcome model allows for spikes; read the matched "
-                "estimate with care"
+                f"keep the default method, or {choose('method', 'exact')}; read the matched estimate with "
+                "care"
             ),
             float(shares[i]),
         )

@@ -45,9 +45,9 @@ def skewed(table: AuditTable) -> list[Trouble]:
         troubles.append(
             Trouble(
                 _decades(outcome),
-                f"{shown(outcome.name)} is a size over several decades: its few largest rows decide a fit, "
-                "and a report of such a size is more often a share of the truth than the truth less a fixed "
-                "amount.",
+                f"The values of {shown(outcome.name)} span several decades: its few largest rows decide a "
+                "fit, and a biased report of such a size is more often a share of the truth than the truth "
+                "less a fixed amount.",
                 _sentence(
                     f"{choose('scale', 'log')}: the bias is then a factor, zeros stay zero, and calibrated "
                     "values stay in the outcome's own units"
@@ -65,8 +65,8 @@ def skewed(table: AuditTable) -> list[Trouble]:
         troubles.append(
             Trouble(
                 "; ".join(_decades(column) for column in sizes[:3]),
-                f"{listed(names, limit=5)}: proxies that are sizes over several decades, of which the few "
-                "largest rows decide how they relate to the outcome.",
+                f"The values of {listed(names, limit=5)} span several decades, so that the few largest rows "
+                "decide how these proxies relate to the outcome.",
                 _sentence(f"{choose_columns('log_proxies', names)} to use their logarithms"),
                 max(_ratio(column) for column in sizes),
             )
@@ -106,9 +106,14 @@ def _decades(column: Column) -> str:
     positive = column.numbers[column.numbers > 0.0]
     low, middle, high = np.nanmin(positive), np.nanmedian(positive), np.nanmax(positive)
     return (
-        f"column {shown(column.name)}: from {low:.3g} to {high:.3g} above 0, the largest "
+        f"column {shown(column.name)}: from {_three(low)} to {_three(high)} above 0, the largest "
         f"{high / middle:,.0f} times the median"
     )
+
+
+def _three(value: float) -> str:
+    """Three digits, without an exponent where there is room for none."""
+    return f"{float(f'{value:.3g}'):,.0f}" if 1e3 <= value < 1e15 else f"{value:.3g}"
 
 
 def _sentence(text: str) -> str:

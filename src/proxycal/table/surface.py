@@ -52,6 +52,8 @@ def in_shell() -> bool:
     return _surface.get() == "shell"
 
 
+# What the app has a button for.
+_POWER = re.compile(r"`proxycal power( RUN)?`")
 _SETTING = re.compile(
     r"\b(method|missing|scale|effect|interval|direction|log_proxies|statistic)=(?:'([^']*)'|\"([^\"]*)\")"
 )
@@ -82,7 +84,8 @@ def in_dialect(text: str) -> str:
             return f"--{name.replace('_', '-')} {value}"
         return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
 
-    return _SETTING.sub(said, text.replace("plan_audit", "proxycal audit"))
+    text = _SETTING.sub(said, text.replace("plan_audit", "proxycal audit"))
+    return _POWER.sub("“Calibrate and compute power”", text) if surface == "app" else text
 
 
 def choose(setting: str, *values: str) -> str:
@@ -96,7 +99,7 @@ def choose(setting: str, *values: str) -> str:
         return f"pass {setting}=" + " or ".join(repr(value) for value in values)
     if surface == "shell":
         return "pass " + " or ".join(f"--{setting} {value}" for value in values)
-    labels = " or ".join(f"“{APP_CHOICES[setting, value]}”" for value in values)
+    labels = " or ".join(f"“{APP_CHOICES.get((setting, value), value)}”" for value in values)
     in_view = setting in ("direction", "scale", "missing")
     return f"choose {labels} {'in step 2' if in_view else 'under More settings'}"
 

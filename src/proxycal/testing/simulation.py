@@ -108,15 +108,17 @@ def inject_bias(
     *,
     gate_scale: float = 2.0,
     leak: float = 0.0,
+    standardise: bool = True,
 ) -> Simulation:
     """Adds a known bias to a real table (pandas or polars): the semi-synthetic study on your own data.
 
         A ~ Bernoulli(logistic(w'E)), w ~ N(0, gate_scale^2 / q)    y_obs = (y - mean) / sd + s*alpha*A
 
     E has q columns: numbers standardised (a missing one counts as the mean), every level of a category as
-    its own centred column. `alpha` is thus in standard deviations of the outcome. Numeric proxies see the
-    share `leak` of the bias in their own standard deviations. The answer has the kind and index of `df`;
-    the role `truth`, whose column keeps its own units, is dropped.
+    its own centred column. `alpha` is thus in standard deviations of the outcome; with `standardise=False`
+    the outcome keeps its units, and `alpha` is in them. Numeric proxies see the share `leak` of the bias in
+    their own standard deviations. The answer has the kind and index of `df`; the role `truth`, whose column
+    keeps its own units, is dropped.
 
     >>> sim = simulate(n=200, alpha=0.0)
     >>> inj = inject_bias(sim.table, sim.roles, alpha=1.0)
@@ -132,12 +134,14 @@ def inject_bias(
     a = (rng.uniform(size=len(table)) < expit(E @ w)).astype(np.int64)
 
     y = _numbers(table, roles.outcome)
-    y_true = (y - np.nanmean(y)) / _spread(y, roles.outcome)
+    sd = _spread(y, roles.outcome)
+    y_true = (y - np.nanmean(y)) / sd if standardise else y
     changed = {roles.outcome: y_true + sign * alpha * a}
     if leak > 0:
+        in_sd = alpha if standardise else alpha / sd
         for name in roles.proxies:
             p = _numbers(table, name)
-            changed[name] = p + leak * sign * alpha * a * _spread(p, name)
+            changed[name] = p + leak * sign * in_sd * a * _spread(p, name)
 
     return Simulation(
         _with_columns(df, changed), replace(roles, truth=None), answer(df, {"y_true": y_true, "a": a})

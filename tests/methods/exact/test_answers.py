@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from proxycal import ProxyCalibrator, load
 from proxycal.errors import ProxycalWarning, TableError
-from proxycal.methods.exact.fit import exact_estimate
+from proxycal.methods.exact.fit import exact_estimate, wide_estimate
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.result import plain
@@ -282,3 +282,6 @@ def test_a_mean_against_the_stated_direction_is_no_negative_alpha():
     assert over.alpha == pytest.approx(0.5)
     assert (against.alpha, against.high) == (0.0, 0.0)
     assert against.low == pytest.approx(-3.5 - norm.ppf(0.975) * np.sqrt(0.5))
+    widely = wide_estimate(SimpleNamespace(size=-3.5, se=0.5, gain=-20.0), level=0.95)
+    assert widely.alpha == 0.0
+    assert widely.low == pytest.approx(-3.5 - norm.ppf(0.975) * 0.5)

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 import proxycal
 from proxycal.methods.exact.record import data_of
 from proxycal.mixture.compare import fit_exact
-from proxycal.testing.example import biased_jobs
 
 
 def simulated(n=600):
@@ -32,7 +31,8 @@ def clustered():
 
 
 def with_an_atom():
-    sim = biased_jobs(seed=0)
+    jobs = proxycal.datasets.load_jobs()
+    sim = proxycal.inject_bias(jobs.table, jobs.roles, alpha=1.0, random_state=0)
     return sim.table, sim.roles
 
 

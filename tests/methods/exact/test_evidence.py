@@ -215,7 +215,10 @@ def test_no_bias_comes_with_the_size_that_would_have_been_found(nothing):
 def test_a_wider_law_is_said_in_words_with_how_sizes_vary(found):
     wider = replace(found, law="sizes vary from row to row; who is biased depends on content too", cv=0.62)
     said = by_topic(wider)["constancy"].reading
-    assert "sizes vary from row to row; who is biased depends on content too (cv 0.62)" in said
+    assert "In the best model sizes vary from row to row; who is biased depends on content too." in said
+    assert "coefficient of variation of the sizes: 0.62" in said
+    one_size = replace(found, law="who is biased depends on content too", cv=0.0)
+    assert "One size of bias serves all biased rows." in by_topic(one_size)["constancy"].reading
     # A size that varies is no size for moments to disagree with.
     assert reasons_for_doubt(replace(wider, moments=size("moments", 9.0))) == ()
 
@@ -327,7 +330,7 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
         ({"gain": -40.0, "two_humps": True}, "comparison", "two modes"),
         ({"separation": 0.5, "first_stage_f": 1.0}, "separation", "overlap"),
         ({"gate_p": 0.2}, "gate", "hardly"),
-        ({"relevance": 0.001}, "relevance", "cannot be told apart"),
+        ({"relevance": 0.001}, "relevance", "cannot be distinguished"),
         ({"overlap": 0.2}, "overlap", "extrapolated"),
         ({"moments": size("moments", 9.0)}, "agreement with moments", "disagree"),
         ({"match": size("match", 9.0)}, "agreement with matching", "disagree"),

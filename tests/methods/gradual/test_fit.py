@@ -150,7 +150,7 @@ def test_one_proxy_is_refused_with_the_reason(rows, tmp_path):
     model = fitted(rows, pc.Roles("y", ["p1"], ["e", "f", "g"]))
     assert (model.verdict_, np.isnan(model.alpha_)) == ("not identified", True)
     assert "Add a second proxy" in topic(model, "too-few-proxies").remedy
-    with pytest.warns(pc.ProxycalWarning, match="With 1 proxy, content cannot be told"):
+    with pytest.warns(pc.ProxycalWarning, match="With 1 proxy, content cannot be distinguished"):
         answer = model.calibrate(rows)
     np.testing.assert_array_equal(answer["y_cal"], rows["y"])
     model.save(tmp_path / "run")

@@ -54,15 +54,15 @@ def test_every_proxy_is_dropped_once_and_parts_say_the_same(biased, dropped):
 
 
 def test_a_leak_shrinks_alpha_and_tips_the_verdict(biased, monkeypatch):
-    monkeypatch.setattr(leak, "LEAKS", (0.03, 0.25))
+    monkeypatch.setattr(leak, "LEAKS", (0.03, 0.5))
     leaking = biased.refute("leak")
     table = leaking.table
     assert len(table) == 1 + 3 * 2
-    little, more = (table.loc[table["share"] == share] for share in (0.03, 0.25))
+    little, more = (table.loc[table["share"] == share] for share in (0.03, 0.5))
     assert (little["verdict"] == "bias found").all()
     assert (more["alpha"] < little["alpha"].to_numpy()).all()
     assert little["alpha"].max() < biased.alpha_
-    assert leaking.value == 0.25
+    assert leaking.value == 0.5
 
 
 def test_the_answer_is_the_same_from_a_saved_run_and_whatever_n_jobs(moments, tmp_path):

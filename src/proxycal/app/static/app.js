@@ -33,11 +33,6 @@ async function send(file) {
   }
 }
 
-function fitReport(frame) {
-  const page = frame.contentDocument;
-  if (page?.body) frame.style.height = `${page.documentElement.scrollHeight + 8}px`;
-}
-
 const messages = {
   door: (path) => { door = path; },
   complain,
@@ -86,7 +81,14 @@ document.addEventListener("click", async (event) => {
   button.textContent = "Copied";
 });
 
-// The report is as long as it is, on whatever screen: no second scroll bar inside the first.
-document.addEventListener("load", (event) => { if (event.target.id === "report") fitReport(event.target); }, true);
-document.addEventListener("toggle", () => { if (by("report")) fitReport(by("report")); }, true);
-addEventListener("resize", () => { if (by("report")) fitReport(by("report")); });
+// The report is as long as it says, on whatever screen: no second scroll bar inside the first.
+const askHeight = () => by("report")?.contentWindow.postMessage("height", "*");
+document.addEventListener("load", (event) => { if (event.target.id === "report") askHeight(); }, true);
+document.addEventListener("toggle", askHeight, true);
+addEventListener("resize", askHeight);
+addEventListener("message", (event) => {
+  const frame = by("report");
+  if (frame && event.source === frame.contentWindow && event.data?.height > 0) {
+    frame.style.height = `${Math.ceil(event.data.height) + 8}px`;
+  }
+});

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
+from proxycal.methods.exact.evidence import SIZES_VARY
 from proxycal.methods.exact.more_rows import rows_needed
 from proxycal.mixture.answers import residual_shares
 from proxycal.result import Curve, Details, GateTerm
@@ -57,7 +58,7 @@ def kept_details(
 def with_law(details: Details, evidence: Evidence) -> Details:
     """The details with what the evidence says of the law of the bias."""
     law = evidence.law
-    if law and evidence.cv > 0.05:
+    if law and evidence.cv > SIZES_VARY:
         law = f"{law} (coefficient of variation {evidence.cv:.2f})"
     return replace(
         details,

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Rows that are enough for what may hide a bias.
 CHECKED_ROWS = 20_000
+# Coefficient of variation from which on sizes are said to differ from row to row.
+SIZES_VARY = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxycal.methods.crosschecks import agreement, first_stage
-from proxycal.methods.exact.evidence import hides_bias, reasons_for_doubt, verdict
+from proxycal.methods.exact.evidence import SIZES_VARY, hides_bias, reasons_for_doubt, verdict
 from proxycal.methods.exact.guards import guard_findings
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
@@ -111,7 +111,7 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
     return {
         "": (
             f". {found_at(e)}".rstrip(),
-            "Nothing to do; `proxycal power` says the same with its own error.",
+            "Nothing to do; `proxycal power` measures that size by injecting known biases.",
         ),
         "columns": (
             f", but with {e.columns} environment columns and {e.n} rows no bias could pay for its "
@@ -128,7 +128,7 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
         ),
         "power": (
             f", but only a bias of {_size(e)} would have been found in nine tables of ten like this one.",
-            "More rows or better proxies; `proxycal power` says how much they would help.",
+            "Add rows or better proxies; `proxycal power` estimates how much they would help.",
         ),
         "direct": (
             f", but the environment {moves}: by an effect of its own, or by a bias that these rows cannot "
@@ -223,7 +223,7 @@ def _relevance(e: Evidence) -> Finding:
         reading=(
             f"The proxies explain {explained}."
             if ok
-            else f"The proxies explain only {explained}: content and bias cannot be told apart."
+            else f"The proxies explain only {explained}: content and bias cannot be distinguished."
         ),
         remedy=NOTHING if ok else "Use proxies that measure the same reality as the outcome.",
         ok=ok,
@@ -261,7 +261,7 @@ def _share(e: Evidence) -> Finding:
         reading=(
             f"Enough rows are unbiased to compare with: {1.0 - e.share:.0%} of them."
             if ok
-            else f"Nearly all rows are called biased ({e.share:.0%}): the few others may as well be "
+            else f"Nearly all rows are called biased ({e.share:.0%}): the few others may equally be "
             "outliers of honest reports."
         ),
         remedy=NOTHING if ok else "Validate some rows (role truth), or look at the other rows by eye.",
@@ -279,10 +279,10 @@ def _direction(e: Evidence) -> list[Finding]:
     return [
         Finding(
             question="Does the bias run in the stated direction?",
-            statistic=f"mean over the biased: {interval}",
+            statistic=f"mean over the biased rows: {interval}",
             reading=(
                 "On the whole the biased rows deviate against the stated direction (mean over the biased "
-                f"{interval})."
+                f"rows {interval})."
             ),
             remedy="Look at the sizes by level in summary(), and fit with the other direction.",
             ok=False,
@@ -314,7 +314,9 @@ def _convergence(e: Evidence) -> Finding:
 def _constancy(e: Evidence) -> Finding:
     if e.law:
         statistic = f"coefficient of variation of the sizes: {e.cv:.2f}"
-        reading = f"A wider model fits best: {e.law} (cv {e.cv:.2f}). The size is the mean over biased rows."
+        varies = f"Biased rows differ in the size of their bias ({statistic}); the size is their mean."
+        reading = varies if e.cv > SIZES_VARY else "One size of bias serves all biased rows."
+        reading += f" In the best model {e.law}."
     elif e.effect != "constant":
         differs = e.constancy_p < THRESHOLDS.constancy_p
         size = "differs" if differs else "may well be the same for all rows"

@@ -175,7 +175,8 @@ def finish(
         controls=controls,
         estimate=estimates[0],
         estimates=estimates,
-        share_biased=evidence.share,
+        # Nobody is biased by nothing.
+        share_biased=evidence.share if estimates[0].alpha > 0.0 else 0.0,
         evidence=evidence,
         verdict=verdict(evidence),
         findings=findings(evidence),
@@ -207,22 +208,29 @@ def _check_effect(effect: str, arrays: Arrays) -> None:
 
 
 def exact_estimate(answer: ExactBias, level: float) -> Estimate:
-    """The shift itself, or, where it varies, its mean over the biased.
-
-    alpha >= 0 by definition; a mean below 0 is no bias of the stated direction, and the interval shows it.
-    """
+    """The shift itself, or, where it varies, its mean over the biased."""
     at = answer.where_biased
     note = (
-        "" if answer.bias.frame.effect == "constant" else f"mean over the biased; {answer.bias.frame.effect}"
+        ""
+        if answer.bias.frame.effect == "constant"
+        else f"mean over the biased rows; {answer.bias.frame.effect}"
     )
     mean, se = float(at @ answer.shift), float(np.sqrt(max(float(at @ answer.shift_cov @ at), 0.0)))
-    estimate = _normal("exact", mean, se, level, note)
-    return estimate if mean >= 0.0 else replace(estimate, alpha=0.0, high=max(estimate.high, 0.0))
+    return _as_stated(_normal("exact", mean, se, level, note))
 
 
 def wide_estimate(widened: Widened, level: float) -> Estimate:
     """The mean bias among the biased by the wider law."""
-    return spanned(_normal("exact", widened.size, widened.se, level, "mean over the biased"), widened)
+    own = _normal("exact", widened.size, widened.se, level, "mean over the biased rows")
+    return spanned(_as_stated(own), widened)
+
+
+def _as_stated(own: Estimate) -> Estimate:
+    """The estimate of a size that is not negative: a mean below 0 is no bias of the stated direction.
+
+    The interval shows it.
+    """
+    return own if own.alpha >= 0.0 else replace(own, alpha=0.0, high=max(own.high, 0.0))
 
 
 def spanned(own: Estimate, widened: Widened | None) -> Estimate:

@@ -37,10 +37,10 @@ def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
         question="Does the outcome itself say who is biased?",
         statistic=decided,
         reading=(
-            f"Hardly: {decided}, so that a bias cannot be told from an effect of the environment on the true "
-            "outcome."
+            f"The outcome adds little: {decided}, so that a bias cannot be distinguished from an effect of "
+            "the environment on the true outcome."
             if doubtful
-            else f"Yes: {decided}, the outcome the rest."
+            else f"The outcome shows who is biased: {decided}, the outcome the rest."
         ),
         remedy=(
             f"{VALIDATE}, or fit method 'gradual' if the environment acts on the true outcome through "
@@ -116,7 +116,7 @@ def _rare(e: Evidence) -> Finding:
         question="Are enough rows biased to tell them from a tail?",
         statistic=f"{e.share:.1%} of the rows are biased",
         reading=(
-            f"So few rows are called biased ({e.share:.1%}) that they may as well be the tail of honest "
+            f"So few rows are called biased ({e.share:.1%}) that they may equally be the tail of honest "
             "reports."
         ),
         remedy="Look at these rows by eye, or validate them (role truth); more rows would help.",

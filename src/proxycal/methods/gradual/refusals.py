@@ -55,7 +55,8 @@ def too_few_proxies(n_proxies: int) -> Finding:
     return Finding(
         "Enough proxies?",
         f"K = {n_proxies}",
-        f"With {n_proxies} proxy, content cannot be told from the error of the proxy, nor from the bias.",
+        f"With {n_proxies} proxy, content cannot be distinguished from the error of the proxy, nor from the "
+        "bias.",
         "Add a second proxy with an error of its own: K >= 2d proxies show d contents, or K >= d + 1 where "
         "the environment moves content in d directions.",
         ok=False,
@@ -80,7 +81,7 @@ def _irrelevant(p: float) -> Finding:
     return Finding(
         "Do the proxies say anything about the outcome?",
         f"p = {p:.2g}",
-        "Given the environment, the proxies do not go with the outcome "
+        "Given the environment, the proxies are not related to the outcome "
         f"(p = {p:.2g}): what the environment does to its content cannot be taken out.",
         "Use proxies that measure what the outcome measures.",
         ok=False,

@@ -126,8 +126,8 @@ def _groups(evidence: Evidence) -> Finding:
         )
     else:
         reading = (
-            f"One group describes the bias score as well as two ({gain}), so biased rows cannot be told from "
-            "unbiased ones."
+            f"One group describes the bias score as well as two ({gain}), so biased rows cannot be "
+            "distinguished from unbiased ones."
         )
     return Finding(
         question="Does the bias score fall into two groups?",

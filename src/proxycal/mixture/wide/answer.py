@@ -115,12 +115,14 @@ def errors(
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     inverse = (vectors / np.maximum(values, 1e-8 * values.max())) @ vectors.T
     weighted = scores * likelihood.problem.weights[:, None]
-    by = weighted
+    # As in the plain comparison a row of weight w counts as w rows.
+    spread = scores.T @ weighted
     if cluster is not None:
-        by = np.zeros((int(cluster.max()) + 1, k))
-        np.add.at(by, cluster, weighted)
+        by_cluster = np.zeros((int(cluster.max()) + 1, k))
+        np.add.at(by_cluster, cluster, weighted)
+        spread = by_cluster.T @ by_cluster
     total = likelihood.problem.n
-    covariance = inverse @ (by.T @ by) @ inverse * (total / max(total - k, 1.0))
+    covariance = inverse @ spread @ inverse * (total / max(total - k, 1.0))
     # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
     # beside it.
     return Errors(size(theta), float(np.sqrt(max(slope @ covariance @ slope, 0.0))), covariance, scores)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from proxycal.report.helps import detectable
 from proxycal.report.numbers import between, counted, number, signed_size
 from proxycal.report.plots.fit_scale import on_fit_scale
 from proxycal.report.plots.plot import Plot
 from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, plain, short, styled, tip_bars
+from proxycal.report.summary import ratio_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,14 +30,40 @@ def residual(fit: Fit, ax: Axes | None = None) -> Axes:
     ax = styled(ax, height=3.3)
     rows = on_fit_scale(fit)
     gap = rows.y - rows.mu
+    weights = rows.weights
+    none_found = fit.verdict == "no bias found"
+    if none_found:
+        # The content prediction is that of a model with a bias; without one, what is left has mean 0.
+        gap = gap - float(np.average(gap, weights=weights))
     # The outermost rows would squeeze everything else into a few bars; they count in the first and the last.
     low, high = np.quantile(gap, [0.001, 0.999])
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     bins = np.linspace(low, high, int(np.clip(np.sqrt(len(gap)), 15, 60)) + 1)
     inside = np.clip(gap, low, high)
-    p, weights = rows.p_biased, rows.weights
+    if none_found:
+        counts, _, bars = ax.hist(inside, bins=list(bins), weights=weights, color=UNBIASED)
+        places = zip(counts, pairwise(bins), strict=True)
+        tip_bars(bars, (f"{between(*ends)}: {counted(count)}" for count, ends in places))
+    else:
+        _split_bars(ax, inside, bins, rows.p_biased, weights)
+    ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
+    _mark(ax, fit)
+    label(
+        ax,
+        f"{'log of ' if fit.settings.scale == 'log' else ''}{short(fit.roles.outcome, 20)} minus content "
+        "prediction",
+        "rows" if bool(np.all(weights == 1.0)) else "weight",
+    )
+    if not none_found:
+        _fitted_curve(ax, fit, bins, float(weights.sum()))
+        legend(ax)
+    return ax
+
+
+def _split_bars(ax: Axes, gap: np.ndarray, bins: np.ndarray, p: np.ndarray, weights: np.ndarray) -> None:
+    """A histogram whose bars are split into unbiased and biased rows."""
     (unbiased, both), _, parts = ax.hist(
-        [inside, inside],
+        [gap, gap],
         bins=list(bins),
         weights=[weights * (1 - p), weights * p],
         stacked=True,
@@ -48,30 +76,31 @@ def residual(fit: Fit, ax: Axes | None = None) -> Axes:
     ]
     for bars in (parts[0], parts[1]):  # type: ignore[index]
         tip_bars(bars, texts)
-    ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
-    shift = fit.settings.sign * fit.estimate.alpha
-    if np.isfinite(shift):
-        ax.axvline(shift, color=INK, linewidth=1.0, linestyle="--")
-        ax.annotate(
-            plain(f"estimated bias {signed_size(fit.estimate, fit.settings.sign)}"),
-            xy=(shift, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            color=INK,
-            fontsize=9.5,
-        )
-    label(
-        ax,
-        f"log of {short(fit.roles.outcome)} minus what its content predicts"
-        if fit.settings.scale == "log"
-        else f"{short(fit.roles.outcome)} minus what its content predicts (mu)",
-        "rows" if bool(np.all(weights == 1.0)) else "weight",
+
+
+def _mark(ax: Axes, fit: Fit) -> None:
+    """A line at the bias: at its estimate, or where none was found at the size that would have been."""
+    size, text = fit.estimate.alpha, f"estimated bias {signed_size(fit.estimate, fit.settings.sign)}"
+    if fit.settings.scale == "log":
+        text = f"biased rows: {ratio_text(fit, fit.estimate)}"
+    if fit.verdict == "not identified":
+        text = "the bias, if there is one"
+    elif fit.verdict == "no bias found":
+        size, text = detectable(fit), "would have been found"
+    if not np.isfinite(size):
+        return
+    shift = fit.settings.sign * size
+    ax.axvline(shift, color=INK, linewidth=1.0, linestyle="--")
+    ax.annotate(
+        plain(text),
+        xy=(shift, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        color=INK,
+        fontsize=9.5,
     )
-    _fitted_curve(ax, fit, bins, float(weights.sum()))
-    legend(ax)
-    return ax
 
 
 def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray, total: float) -> None:
@@ -98,24 +127,36 @@ def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray, total: float) -> None:
     ax.plot(x[inside], unbiased, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="its unbiased part")
 
 
-PLOT = Plot(
-    kind="residual",
-    section="evidence",
-    title="Outcome minus its content prediction",
-    alt=lambda fit: (
-        f"Histogram of {fit.roles.outcome} minus its content prediction, split into unbiased and biased rows."
-    ),
-    caption=lambda fit: (
-        ("Logarithms of the rows above zero. " if fit.settings.scale == "log" else "")
-        + "What is left of each report after subtracting what its content predicts. A reporting bias shows "
-        "as a second copy of the distribution, shifted by the estimated bias. Each row counts towards both "
-        "colours, by its probability of being biased."
+def _caption(fit: Fit) -> str:
+    left = (
+        "Logarithms of the rows above zero. " if fit.settings.scale == "log" else ""
+    ) + "What is left of each report after subtracting what its content predicts. "
+    if fit.verdict == "no bias found":
+        return (
+            left + "A reporting bias would show as a second copy of the distribution, shifted by its size. "
+            "Dashed line: a size that would have been found in nine tables of ten like this one."
+        )
+    shifted = "its size" if fit.verdict == "not identified" else "the estimated bias"
+    return (
+        left + f"A reporting bias shows as a second copy of the distribution, shifted by {shifted}. Each row "
+        "counts towards both colours, by its probability of being biased."
         + (
             ""
             if fit.method_fit.details.curve is None
             else " Solid line: the fitted model of all rows. Dashed curve: of unbiased rows."
         )
+    )
+
+
+PLOT = Plot(
+    kind="residual",
+    section="evidence",
+    title="Outcome minus its content prediction",
+    alt=lambda fit: (
+        f"Histogram of {fit.roles.outcome} minus its content prediction"
+        + ("." if fit.verdict == "no bias found" else ", split into unbiased and biased rows.")
     ),
+    caption=_caption,
     draw=residual,
     wide=True,
 )

@@ -95,4 +95,6 @@ CONTENT = Plot(
         + _zeros(fit)
     ),
     draw=content,
+    # Without a bias there are no two clouds to see; its colours would be those of a model with one.
+    on_page=lambda fit: fit.verdict != "no bias found",
 )

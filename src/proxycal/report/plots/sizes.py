@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from proxycal.report.numbers import between, counted, size_text
 from proxycal.report.plots.plot import Plot
+from proxycal.report.rows import row_sizes, sizes_vary
 from proxycal.report.style import BIASED, INK, label, short, styled, tip_bars
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ BINS = 40
 def sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     """The size of each row's bias, if it has one, with the weight of its being biased."""
     ax = styled(ax, height=2.6)
-    size, chance = _sizes(fit)
+    size, chance = row_sizes(fit)
     counts, bins, bars = ax.hist(size, bins=BINS, weights=chance, color=BIASED, alpha=0.55)
     places = zip(counts, pairwise(bins), strict=True)
     tip_bars(bars, (f"{counted(count)} with a bias of {between(*ends)}" for count, ends in places))
@@ -41,15 +40,6 @@ def sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _sizes(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes (n,) in the stated direction, and the weight of each row: its own, by its chance of a bias."""
-    predicted = fit.rows.predicted
-    chance = predicted.p_biased
-    seen = chance > 1e-3
-    size = np.abs(predicted.shift[seen]) / chance[seen]
-    return size, (fit.rows.weights * chance)[seen]
-
-
 PLOT = Plot(
     kind="sizes",
     section="evidence",
@@ -63,7 +53,7 @@ PLOT = Plot(
     draw=sizes,
     lacking=lambda fit: (
         ""
-        if fit.verdict == "bias found" and fit.method_fit.details.law
+        if fit.verdict == "bias found" and fit.method_fit.details.law and sizes_vary(fit)
         else "one size serves all biased rows, or no bias was found"
     ),
 )

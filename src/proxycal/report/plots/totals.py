@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import AutoLocator, FuncFormatter
 
 from proxycal.report.numbers import amount, total_text
 from proxycal.report.plots.plot import Plot
@@ -48,14 +48,22 @@ def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     ax.set_ylim(len(rows) - 0.4, -0.6)
     # Places, not bars: from zero on, the intervals of large totals would be too short to see.
     ax.margins(x=0.1)
-    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_locator(AutoLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: brief(value)))
     by = f", by {short(shown.by)}" if shown.by else ""
     label(ax, f"{shown.statistic} of {short(fit.roles.outcome)}{by}", "")
     ax.grid(axis="y", visible=False)
-    # Above the axes: their height changes with the number of groups.
+    # Above the axes, whose height changes with the number of groups, and over the names of the groups on a
+    # narrow page.
     ax.legend(
-        frameon=False, fontsize=9.5, labelcolor=INK, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
+        frameon=False,
+        fontsize=9.5,
+        labelcolor=INK,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=3,
+        handlelength=1.2,
+        columnspacing=1.2,
     )
     return ax
 

@@ -12,7 +12,13 @@
     if (Math.abs(value) >= 1000) return value.toLocaleString("en", { maximumFractionDigits: 0 });
     return String(Number(value.toPrecision(4)));
   };
-  const share = (value) => `${(100 * value).toFixed(value > 0 && value < 0.01 || value > 0.99 && value < 1 ? 1 : 0)}%`;
+  const between = (low, high) => {
+    if (low === null) return "n/a";
+    const places = Math.max(...[shown(low), shown(high)].map((text) => (text.split(".")[1] ?? "").length));
+    const fixed = { minimumFractionDigits: places, maximumFractionDigits: places };
+    return `${low.toLocaleString("en", fixed)} to ${high.toLocaleString("en", fixed)}`;
+  };
+  const share = (value) => value > 0 && value < 0.0005 ? "<0.1%" : value > 0.9995 && value < 1 ? ">99.9%" : `${(100 * value).toFixed(value > 0 && value < 0.01 || value > 0.99 && value < 1 ? 1 : 0)}%`;
 
   const say = (text, event) => {
     bubble.textContent = text;
@@ -60,6 +66,15 @@
   document.addEventListener("scroll", () => { bubble.hidden = true; }, { passive: true });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") bubble.hidden = true; });
 
+  // Within another page: how long this one is, when that changes or is asked for. A browser does not look for
+  // changes in a frame that is out of sight.
+  if (parent !== window) {
+    const page = document.documentElement;
+    const tell = () => parent.postMessage({ height: page.getBoundingClientRect().height }, "*");
+    new ResizeObserver(tell).observe(page);
+    addEventListener("message", (event) => { if (event.source === parent) tell(); });
+  }
+
   const table = document.getElementById("row-table");
   if (!table || !rows) return;
   const body = table.tBodies[0];
@@ -91,8 +106,7 @@
     }
     body.replaceChildren(...kept.slice(0, room).map((row) => {
       const line = document.createElement("tr");
-      const interval = row[3] === null ? "n/a" : `${shown(row[3])} to ${shown(row[4])}`;
-      const cells = [row[0], shown(row[1]), shown(row[2]), interval, share(row[5])];
+      const cells = [row[0], shown(row[1]), shown(row[2]), between(row[3], row[4]), share(row[5])];
       line.append(...cells.slice(first).map((text, i) => cell(text, i + first > 0)));
       return line;
     }));
