@@ -98,6 +98,7 @@ async def load(address: str, pid: int, sessions: int, rounds: int) -> None:
         print(json.dumps({
             "round": number, "sessions": sessions, "finished": sum(isinstance(end, str) for end in ends),
             "ends": sorted({str(end) for end in ends}), "seconds": round(took),
+            "page_asked": len(ordered), "page_over_1s": sum(one > 1.0 for one in ordered),
             "page_median_s": round(ordered[len(ordered) // 2], 3), "page_worst_s": round(ordered[-1], 3),
             "peak_MiB": round(max(seen["memory"]) / 2**20), "after_MiB": round(memory(pid) / 2**20),
             "load": os.getloadavg()[0],

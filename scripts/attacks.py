@@ -17,6 +17,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -25,9 +26,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from attack_cases import CASES, Case, prepare
+import attack_input
+import attack_places
+from attack_cases import Case, prepare
 
 SECONDS, BYTES = 20, 6 * 2**30
+# One list, to which the modules add.
+CASES = attack_input.CASES and attack_places.CASES
 
 
 def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
@@ -51,7 +56,7 @@ def attempt(case: Case, model: Path) -> tuple[bool, str, float]:
     if not content:
         return False, "the process died", seconds
     held, seen = json.loads(content)
-    return held, seen.replace(f"{here}/", ""), seconds
+    return held, seen.replace(f"{here}/", "").replace(f" on {socket.gethostname()} ", " on HOST "), seconds
 
 
 def _in_child(case: Case, here: Path, writing: int) -> None:
@@ -108,8 +113,9 @@ def page(before: Path, after: Path) -> str:
     lines = [
         "# Attacks, before and after",
         "",
-        f"{len(new)} attacks; {held[0]} held before, {held[1]} hold now. Made by `scripts/attacks.py`: "
-        "each attack runs in a process of its own with limits on time and memory.",
+        f"{len(new)} attacks; {held[0]} of the {len(old)} that were tried held before, {held[1]} hold now. "
+        "Made by `scripts/attacks.py`: each attack runs in a process of its own with limits on time and "
+        "memory.",
         "",
         "| attack | before | now | what is seen now |",
         "|---|---|---|---|",

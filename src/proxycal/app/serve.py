@@ -35,8 +35,9 @@ HOST = "127.0.0.1"
 _GRACE = 2
 # Bytes of one message of a page: the roles of its columns are the longest.
 _MESSAGE = 2**20
-# Seconds in which a browser answers that it is still there; a busy computer is slow.
-_SILENCE = 60
+# Seconds in which a browser answers that it is still there. Nothing is read from a page whose last message is
+# still at work, its answer to this question neither: with 20 pages on a busy computer that took minutes.
+_SILENCE = 600
 # Connections at a time: those of all pages that may be open, with their sockets and files.
 _LINES = 6 * PAGES
 
