@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import proxycal as pc
@@ -81,6 +82,14 @@ def test_through_the_model(drawn):
         model.plan_audit(table, n=401)
     with pytest.raises(SettingsError, match="ask for 2 or more"):
         model.plan_audit(table, n=1)
+
+
+def test_a_large_table_is_answered_in_pieces(drawn, monkeypatch):
+    world, model = drawn("gaussian", 400, 5.0, 1)
+    whole = model.plan_audit(world.table(), n=20)
+    monkeypatch.setattr("proxycal.questions.audit_plan.BLOCK", 64)
+    pieces = model.plan_audit(world.table(), n=20)
+    pd.testing.assert_frame_equal(whole, pieces)
 
 
 def test_without_a_finding_the_rows_are_random_and_validated_rows_are_left_out(drawn):
