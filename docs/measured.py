@@ -48,15 +48,30 @@ def validated(figures: pd.DataFrame) -> str:
     )
 
 
+def readme_row(figures: pd.DataFrame) -> str:
+    """The line of the README on weight with a tenth of the people measured."""
+    here = (figures["world"] == "nhanes weight") & (figures["share"] == 0.1)
+    row = figures[here].iloc[0]
+    report, regression, own = (row[f"rmse_{name}"] for name in ("report", "regression", "validated"))
+    return (
+        f"| [self-reported weight][nhanes], 10% [measured][validated] | off by {own:.2f} kg (root mean "
+        f"square, {int(row['draws'])} draws), the reports by {report:.2f} | known; a plain regression on the "
+        f"measured rows is off by {regression:.2f} kg |"
+    )
+
+
 def losses(figures: pd.DataFrame) -> str:
     """What was found of reports of a share of the truth, by share, rows and zeros."""
     tables = figures[figures["world"] == "dollars"]
     rows = ["| biased rows report | rows | found | estimated | within 5% |", "|---|---|---|---|---|"]
     for (kept, n), group in tables[tables["kept"] < 1.0].groupby(["kept", "n"]):
         weight = group["found"] * group["repetitions"]
-        ratio, near = ((group[name] * weight).sum() / weight.sum() for name in ("ratio", "near"))
-        found = weight.sum() / group["repetitions"].sum()
-        rows.append(f"| {kept:.0%} of the truth | {int(n):,} | {found:.0%} | {ratio:.1%} | {near:.0%} |")
+        found, share = weight.sum(), weight.sum() / group["repetitions"].sum()
+        ratio, near = (
+            f"{(group[name] * weight).sum() / found:.{digits}%}" if found else "-"
+            for name, digits in (("ratio", 1), ("near", 0))
+        )
+        rows.append(f"| {kept:.0%} of the truth | {int(n):,} | {share:.0%} | {ratio} | {near} |")
     honest = tables[tables["kept"] == 1.0]
     alarms = int((honest["found"] * honest["repetitions"]).sum().round())
     draws = int(tables["repetitions"].max())

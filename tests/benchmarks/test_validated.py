@@ -45,4 +45,14 @@ def test_a_page_says_what_was_reached():
     text = [part.rows[0] for part in page(trials).parts]
     assert text[0]["reached"] == "**no**"
     assert text[1]["reached"] == "yes"
+    assert (text[1]["validated"], text[1]["proxycal"]) == ("5%", "3.000")
+    assert "below both in 1 of 1 worlds" in page(trials).parts[1].note
+    rows = page(trials).parts[3].rows
+    assert [(row["world"], row["validated"]) for row in rows] == [
+        (world, share) for world in ("NHANES", "worlds") for share in ("5%", "all")
+    ]
+    together = {row["world"]: row for row in rows if row["validated"] == "all"}
+    assert together["NHANES"]["groups"] == "100.0% of 2"
+    # A mean that is always held, in one draw, is not within 92 to 98%.
+    assert together["worlds"]["reached"] == "**no**"
     assert np.isclose(page(trials).figures["rmse_validated"].iloc[0], 3.0)

@@ -47,6 +47,17 @@ def test_a_plain_bias_stands():
     assert widened.rows == 500
 
 
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_a_plain_bias_of_all_rows_stands_where_a_part_of_them_is_compared(seed):
+    data = data_with(lambda rng, e, t: t + 3.5 * who(rng, e), n=900, seed=seed)
+    plain, part = fit_exact(data), data.take(np.arange(0, 900, 3))
+    # The maximum of the part is not that of all rows, where the plain model stands.
+    widened = widen(plain, part, total=900.0)
+    assert widened.law is None
+    assert widened.rows == 300
+    assert widened.gain > 2.0 * widen(plain, part).gain > 0.0
+
+
 def test_with_few_rows_the_parameters_of_a_bias_cost_more(monkeypatch):
     leads = {}
     for n in (100, 500):

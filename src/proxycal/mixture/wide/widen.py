@@ -41,6 +41,8 @@ RANGED_ROWS = 2_000
 # that all sizes are one. A dozen laws are tried, and by chance one of them leads by a little in every tenth
 # table; what it says then widens the interval only.
 LEAVE_PLAIN = 6.0
+# Rows of a table, in those compared, from which on the comparison saw a part of it only.
+PART_ONLY = 1.0 + 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +180,14 @@ def widen(
     wide, cluster = compare_widely(setup), setup.cluster
     comparable = intervals is None and cluster is None
     bias_bic, null_bic = (np.inf, np.inf)
+    weight = max(total or 0.0, float(data.weights.sum()))
     if comparable:
-        whole = len(part) == len(data.y)
+        # Plain models are at the maximum of all rows; a part of them has its own.
+        whole = float(rows.weights.sum()) > (1.0 - 1e-9) * weight
         bias_bic = _bic(plain.bias, rows, plain.floor, refit=not whole)
         null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
-    weight = max(total or 0.0, float(data.weights.sum()))
     times = weight / float(rows.weights.sum()) if comparable else 1.0
     stands, gain = _meet(plain, wide, (bias_bic, null_bic), weight, times, one_size)
     stands = stands and not always
@@ -266,6 +269,8 @@ def _meet(
     one_size_fails = wide.rejected <= bias_bic + LEAVE_PLAIN
     stands = one_size or (bias_bic <= wide.bias_bic + LEAVE_PLAIN and not one_size_fails)
     by_plain = bias_bic <= wide.bias_bic or (stands and np.isfinite(bias_bic))
+    # Another shape of the content is no reason to tell the same size from a part of the rows.
+    stands = stands or (times > PART_ONLY and not _differs(wide.bias.law))
     gain = min(null_bic, wide.null_bic) - (bias_bic if by_plain else wide.bias_bic)
     gain *= times if gain > 0.0 else 1.0
     size = size_of(plain.bias.shape, plain.bias.params) if by_plain else wide.bias.size
