@@ -114,7 +114,7 @@ class Found:
         >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
         >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
         >>> model.plot().get_xlabel()
-        'y minus what its content predicts (mu)'
+        'y minus content prediction'
 
         """
         from proxycal.report.plots import draw, main_plot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,21 @@ def test_the_ratio_is_found_and_stated(fitted):
     row = model.summary().loc["moments"]
     np.testing.assert_allclose((row["ratio"], row["ratio_low"], row["ratio_high"]), (model.ratio_, low, high))
     assert "biased rows report about" in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "alpha", "share"),
+    [
+        ("no bias found", -0.02, 0.0),
+        ("no bias found", 1e-8, 0.0),
+        ("no bias found", math.nan, 0.0),
+        ("no bias found", 0.2, 0.3),
+        ("not identified", 1e-8, 0.3),
+    ],
+)
+def test_a_bias_that_was_not_found_and_has_no_size_has_no_share(fitted, verdict, alpha, share):
+    inner = SimpleNamespace(verdict=verdict, estimate=SimpleNamespace(alpha=alpha), share_biased=0.3)
+    assert replace(fitted[0].result_.method_fit, inner=inner).share_biased == share
 
 
 def test_answers_come_back_in_the_units_of_the_outcome(fitted):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Rows above 0 that a fit needs at the least.
 MIN_POSITIVE = 20
+# A factor nearer to one is no size: with it, a share of biased rows says nothing.
+LEAST_SIZE = -math.log(0.99)
 # A pattern of zeros this unlikely without an effect of the environment is told.
 ZEROS_P = 1e-3
 
@@ -119,7 +121,9 @@ class LogFit:
 
     @property
     def share_biased(self) -> float:
-        """Mean of P(A = 1 | data) over the positive rows."""
+        """Mean of P(A = 1 | data) over the positive rows; none where no bias was found and it has no size."""
+        if self.verdict == "no bias found" and not self.inner.estimate.alpha >= LEAST_SIZE:
+            return 0.0
         return self.inner.share_biased
 
     @property

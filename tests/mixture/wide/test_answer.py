@@ -78,11 +78,14 @@ def test_errors_are_the_sandwich_of_least_squares(clustered, draw_problem):
     cluster = np.arange(150) // 5 if clustered else None
     sure = errors(model.likelihood, model.theta, cluster, lambda theta: float(theta[1]))
     X, w = problem.X, problem.weights
-    score = X * (w * (problem.y - X @ model.theta[:3]))[:, None]
+    score = X * (problem.y - X @ model.theta[:3])[:, None]
+    # A row of weight w counts as w rows.
+    meat = score.T @ (score * w[:, None])
     if clustered:
-        score = np.add.reduceat(score, np.arange(0, 150, 5))
+        score = np.add.reduceat(score * w[:, None], np.arange(0, 150, 5))
+        meat = score.T @ score
     bread = np.linalg.inv((X * w[:, None]).T @ X)
-    expected = bread @ (score.T @ score) @ bread * problem.n / (problem.n - 4.0)
+    expected = bread @ meat @ bread * problem.n / (problem.n - 4.0)
     # Slopes and sd of a normal law are uncorrelated in the curvature, not in the scores.
     np.testing.assert_allclose(sure.covariance[:3, :3], expected, rtol=2e-3)
     assert sure.se == pytest.approx(np.sqrt(expected[1, 1]), rel=1e-3)
