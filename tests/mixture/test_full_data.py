@@ -99,11 +99,9 @@ def test_the_features_of_a_sample_are_made_and_judged_by_more_rows():
     part, whole = data.take(np.arange(0, 1500, 5)), exact.fit_exact(data).bias.frame
     alone = exact.fit_exact(part, total=1500.0).bias.frame
     judged = exact.fit_exact(part, total=1500.0, judges=data).bias.frame
-    assert judged.features == whole.bias.frame.features
-    np.testing.assert_allclose(judged.content.rotate, whole.bias.frame.content.rotate, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(
-        [judged.centre, judged.scale], [whole.bias.frame.centre, whole.bias.frame.scale]
-    )
+    assert judged.features == whole.features
+    np.testing.assert_allclose(judged.content.rotate, whole.content.rotate, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose([judged.centre, judged.scale], [whole.centre, whole.scale])
     assert alone.scale != pytest.approx(judged.scale, rel=1e-6)
 
 
