@@ -96,15 +96,26 @@ def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False
     return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is known of a table that is compared by a sample: its weight, many of its rows, its outcome."""
+
+    weight: float
+    judges: Data
+    outcome: Outcome
+
+
 def compare_plainly(
-    arrays: Arrays, settings: Settings, total: float | None = None, prepare: bool = False
+    arrays: Arrays, settings: Settings, whole: Whole | None = None, prepare: bool = False
 ) -> Comparison:
-    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one.
+    """One size, a gate by E; whole : the table that the arrays are a sample of, if they are one.
 
     prepare : only what the wider comparison starts from, since it will answer.
     """
     _check_effect(settings.effect, arrays)
-    outcome = read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
+    outcome = whole.outcome if whole is not None else Outcome()
+    if whole is None and arrays.truth is None:
+        outcome = read_outcome(outcome_of(arrays))
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
     # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
@@ -112,7 +123,8 @@ def compare_plainly(
     prepare = settings.effect == "constant" and (prepare or outcome.ranged)
     compared = replace(data, levels=None) if prepare else data
     most = 1 if prepare else MAX_J
-    bias = fit_exact(compared, settings.effect, most, seed=settings.random_state, total=total)
+    total, judges = (None, None) if whole is None else (whole.weight, whole.judges)
+    bias = fit_exact(compared, settings.effect, most, seed=settings.random_state, total=total, judges=judges)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)
     return Comparison(settings.sign, arrays, data, bias, outcome)

@@ -38,7 +38,9 @@ class Outcome:
     spike: float = math.nan
 
     def on_spike(self, y: np.ndarray) -> np.ndarray:
-        """Which of the reported outcomes (n,) are at the spike."""
+        """Which of the reported outcomes (n,) are at the spike; none where there is none."""
+        if math.isnan(self.spike):
+            return np.zeros(len(y), dtype=bool)
         return np.isclose(y, self.spike, rtol=0.0, atol=1e-9 * max(abs(self.spike), 1.0))
 
     def ranges(self, y: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray] | None:
