@@ -18,7 +18,7 @@ from proxycal.datasets.cpi import price_ratio
 from proxycal.files import write_table, write_text
 from proxycal.reading.table import read_table
 from proxycal.studies.figures import save
-from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words
+from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words, why
 from proxycal.studies.pages import code_digest, machine
 from proxycal.studies.tables import Grid, to_frame, to_markdown
 
@@ -136,13 +136,6 @@ def answers_table(questions: tuple[Question, ...], models: list[pc.ProxyCalibrat
         )
     columns = ("asked how", "rows", "verdict", "alpha, log dollars (95%)", "share biased", "BIC gain")
     return _grid("answers", "The same losses, asked in several ways", columns, rows)
-
-
-def why(model: pc.ProxyCalibrator) -> str:
-    """What decided the verdict: how the models compare, and whatever forbids a claim."""
-    decided = [one for one in model.findings_ if one.topic == "comparison"]
-    decided += [one for one in model.findings_ if not one.ok and one.topic != "comparison"]
-    return " ".join(one.reading for one in decided)
 
 
 def estimates_table(model: pc.ProxyCalibrator) -> Grid:

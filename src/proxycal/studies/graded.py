@@ -89,6 +89,13 @@ def ask_graded(table: pd.DataFrame, roles: Roles, with_total: bool = False, **se
     )
 
 
+def why(model: ProxyCalibrator) -> str:
+    """What decided a verdict of the exact method: how models compare, and whatever forbids a claim."""
+    decided = [one for one in model.findings_ if one.topic == "comparison"]
+    decided += [one for one in model.findings_ if not one.ok and one.topic != "comparison"]
+    return " ".join(one.reading for one in decided)
+
+
 def beside_grid(rows: Sequence[tuple[str, str, Graded]], title: str) -> Grid:
     """A row for each table: its label, the verdict of the exact method, and what the gradual method says."""
     cells = [(label, exact, own.verdict, own.size, own.reading) for label, exact, own in rows]
