@@ -8,7 +8,8 @@ import pytest
 
 from proxycal import Roles
 from proxycal.methods.gradual.wording import EXCLUSION
-from proxycal.studies.graded import along_grid, ask_graded, beside_grid, in_words
+from proxycal.result import Estimate
+from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words
 
 PROXIES = ["p1", "p2", "p3"]
 
@@ -41,6 +42,13 @@ def test_a_graded_bias_is_told_with_its_condition(losses):
     row = beside_grid([("all rows", "no bias found", graded)], "t").rows[0]
     assert row[:3] == ("all rows", "no bias found", "bias found")
     assert row[3] == f"{graded.alpha:.2f} ({graded.low:.2f} to {graded.high:.2f})"
+
+
+def test_levels_are_told_beside_the_commonest():
+    row = Estimate("gradual, hazard=Tornado", -0.4, 0.1, -0.6, -0.2)
+    graded = Graded("bias found", 1.0, 0.8, 1.2, "reading", (row,))
+    wanted = "less under-reporting at hazard=Tornado, by 0.4 log points beside the commonest level"
+    assert wanted in in_words(graded)[0]
 
 
 def test_totals_are_asked_for_in_dollars(losses):

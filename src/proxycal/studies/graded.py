@@ -148,9 +148,13 @@ def in_words(graded: Graded) -> list[str]:
 def _where(graded: Graded) -> str:
     """The columns along which the bias changes beyond its interval."""
     clear = [row for row in graded.along if row.low > 0.0 or row.high < 0.0]
-    listed = "; ".join(
-        f"{'more' if row.alpha > 0.0 else 'less'} under-reporting where {row.name.removeprefix(_PREFIX)} is "
-        f"high, by {abs(row.alpha):.1f} log points from its 10th to its 90th percentile"
-        for row in clear
-    )
-    return listed or "no single column stands out"
+    listed = []
+    for row in clear:
+        name, side = row.name.removeprefix(_PREFIX), "more" if row.alpha > 0.0 else "less"
+        size = f"by {abs(row.alpha):.1f} log points"
+        listed.append(
+            f"{side} under-reporting at {name}, {size} beside the commonest level"
+            if "=" in name
+            else f"{side} under-reporting where {name} is high, {size} from its 10th to its 90th percentile"
+        )
+    return "; ".join(listed) or "no single column stands out"
