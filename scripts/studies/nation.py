@@ -34,6 +34,13 @@ EVERYWHERE = 3142
 # Of the paper's five proxies those that are no part of one another: built_to_damage counts built land that
 # turned to water too, and so on.
 SEPARATE = ("bare_to_water", "built_to_damage", "vegetation_to_damage")
+# The hazard whose answer is told in words: the commonest.
+SHOWN = "Flooding"
+_REFUSED = (
+    "Of the two causes that a refusal names, the second is at work: no county reaches a proxy here, and with "
+    "three proxies that share no noise these hazards are not refused. All hazards together need the five: "
+    "hazards differ in damage and in water, two contents, which three proxies cannot tell apart."
+)
 _NAMES = {POOLED: "all together"}
 
 
@@ -70,7 +77,9 @@ def make(out: Path, counties: int) -> str:
     for name in ("fits", "totals", "check", "graded"):
         write_table(getattr(results, name), out / "tables" / f"nation-{name}.csv")
     verdicts = dict(zip(results.fits["fit"], results.fits["verdict"], strict=True))
-    save(four_maps(results.counties, YEARS[-1], verdicts, RATIO), out / "figures", "nation-ratio")
+    maps = four_maps(results.counties, YEARS[-1], verdicts, RATIO)
+    maps.suptitle(f"SIMULATED losses of {YEARS[-1]}: calibrated over reported", fontsize=14)
+    save(maps, out / "figures", "nation-ratio")
     text = page(nation)
     write_text(out / "nation.md", text)
     return text
@@ -108,7 +117,7 @@ def page(nation: Nation) -> str:
         "## Exact: who is biased, and by how much",
         _exact_table(nation.results),
         f"![Calibrated over reported losses of {YEARS[-1]}, by county](figures/nation-ratio.png)",
-        "Calibrated over reported losses, by the exact method. A county without an event that year is blank.",
+        "Calibrated over reported losses, by the exact method. A county without a loss that year is blank.",
         "## Gradual: the mean bias of counties of a kind",
         '`method="gradual"` needs no two states and tells no county from another with the same environment: '
         "it says how far such counties under-report on average, relative to the tenth of the rows that does "
@@ -139,7 +148,7 @@ def _answer(nation: Nation) -> list[str]:
     five = int((graded["gradual"] == "bias found").sum())
     return [
         f"**Exact** finds the bias in {len(found)} of {len(fits)} fits; {held} of their intervals hold the "
-        f"true size. The nation's loss is {national['reported_error']:+.1%} off as reported and "
+        f"true size. The nation's loss is off by {national['reported_error']:+.1%} as reported and by "
         f"{national['calibrated_error']:+.1%} calibrated.",
         f"**Gradual** answers in {five} of {len(graded)} fits with the paper's five proxies and in "
         f"{len(answered)} of {len(nation.separate)} with three that do not contain one another; {within} of "
@@ -205,11 +214,13 @@ def _gradual_table(graded: pd.DataFrame, separate: dict[str, Graded]) -> str:
 def _refusals(graded: pd.DataFrame) -> str:
     refused = graded[graded["gradual"] == "not identified"]
     points = [f"- {_NAMES.get(str(name), name)}: {row['notes']}" for name, row in refused.iterrows()]
-    return "Why it refuses with five proxies:\n\n" + "\n".join(points) if points else ""
+    if not points:
+        return ""
+    return "\n".join(["Why it refuses with five proxies:", "", *points, "", _REFUSED])
 
 
 def _conditions(nation: Nation, graded: pd.DataFrame) -> list[str]:
-    own, row = nation.separate[POOLED], graded.loc[POOLED]
+    own, row = nation.separate[SHOWN], graded.loc[SHOWN]
     points = [
         "**Does the assumption hold here?** Yes, by construction: damage alone decides the true loss. In "
         "real counties it need not: what stands in a county moves its loss, and no data can tell that from "
