@@ -140,8 +140,9 @@ def _answer(nation: Nation) -> list[str]:
     check, graded = nation.results.check, nation.results.graded
     fits = nation.results.fits.set_index("fit")
     found = fits[fits["verdict"] == "bias found"]
-    held = int(((found["low"] <= _true_sizes(nation)) & (_true_sizes(nation) <= found["high"])).sum())
-    national = check.set_index("fit").loc[POOLED]
+    beside = check.set_index("fit")
+    size, national = beside.loc[found.index, "alpha_true"], beside.loc[POOLED]
+    held = int(((found["low"] <= size) & (size <= found["high"])).sum())
     true = graded.set_index("fit")["mean_bias_true"]
     answered = {name: own for name, own in nation.separate.items() if own.verdict == "bias found"}
     within = sum(own.low <= true[name] <= own.high for name, own in answered.items())
@@ -156,10 +157,6 @@ def _answer(nation: Nation) -> list[str]:
         "Both know less than they seem to outside a simulation: gradual needs a county to act on its true "
         "loss only through damage, exact needs two states. Here both hold by construction.",
     ]
-
-
-def _true_sizes(nation: Nation) -> pd.Series:
-    return nation.results.check.set_index("fit")["alpha_true"]
 
 
 def _exact_table(results: CaseStudy) -> str:
