@@ -169,16 +169,19 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
 def _limit_rows(trials: pd.DataFrame) -> list[dict[str, str]]:
     """A row for each clustered world with a bias and each thing that may be told, beside the fits."""
     clustered = trials[trials["world"].str.endswith(CLUSTERED) & ~trials["world"].str.startswith("none")]
-    rows = []
-    for (world, n, k), group in clustered.groupby(["world", "n", "proxies"], sort=False):
+    rows: list[dict[str, str]] = []
+    for _, group in clustered.groupby(["world", "n", "proxies"], sort=False):
+        world, n, k = str(group["world"].iloc[0]), int(group["n"].iloc[0]), int(group["proxies"].iloc[0])
         shape = SHAPES[world.removesuffix(CLUSTERED)]
         told = pd.DataFrame([limits(draw(world, n, k, int(seed))[0], shape) for seed in group["seed"]])
         told.insert(0, "the fit, told nothing", group["left"].to_numpy())
-        for name, left in told.items():
-            rows.append({
+        rows += [
+            {
                 "world": world, "clusters": str(n // 10), "told": str(name), "repetitions": str(len(left)),
-                "left": number(left.mean(), 3), "worst": number(left.max(), 3),
-            })  # fmt: skip
+                "left": number(float(left.mean()), 3), "worst": number(float(left.max()), 3),
+            }
+            for name, left in told.items()
+        ]  # fmt: skip
     return rows
 
 

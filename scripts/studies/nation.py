@@ -127,9 +127,9 @@ def page(nation: Nation) -> str:
         f"that do not: {', '.join(f'`{name}`' for name in SEPARATE)}.",
         _gradual_table(graded, nation.separate),
         _refusals(graded),
-        "What can be said about counties, from all hazards and the three proxies:",
+        f"What can be said about counties, from {SHOWN.lower()} and the three proxies:",
         "\n".join(
-            f"- {point}" for point in (*in_words(nation.separate[POOLED]), *_conditions(nation, graded))
+            f"- {point}" for point in (*in_words(nation.separate[SHOWN]), *_conditions(nation, graded))
         ),
         f"## Limits\n\n{LIMITS}",
     ]

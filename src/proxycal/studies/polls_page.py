@@ -168,8 +168,8 @@ def _exact(exact: Exact | None) -> list[str]:
         "",
         "It looks for two kinds of report, right and off by one size (or by sizes that vary). A sponsor "
         "leans instead by a few points, less than the polls of one race scatter, and in a direction that "
-        "depends on the party: such a bias has no second mode to be seen by, and only what the environment "
-        "does beyond content shows it. That is why the answer above comes from the gradual method, and why "
+        "depends on the party: such polls are no group that stands apart, and only what the environment does "
+        "beyond content shows them. That is why the answer above comes from the gradual method, and why "
         "it carries a condition.",
         "",
     ]
