@@ -131,6 +131,21 @@ def test_intercepts_of_clusters_are_the_same_on_both_sides(draw, who):
     assert wide.intercepts.shape == (800,)
     nothing = compare_widely(draw(intercepts=1.5)[0])
     assert nothing.gain <= 0.0
+    # Where no bias leads, nobody asks for the range of its size.
+    assert nothing.alike == ()
+
+
+def test_in_clusters_too_the_laws_that_explain_alike_are_known(draw, who):
+    def report(rng, e, z, t):
+        return t + who(rng, e) * rng.gamma(3.0, 1.6, len(e))
+
+    wide = compare_widely(draw(report, intercepts=1.0)[0])
+    assert wide.bias.law.varies
+    sizes = [mean_size(one.likelihood, one.theta) for one in wide.alike]
+    assert 1 <= len(sizes) <= 2
+    # They live on the outcome without their own intercepts, as the best does.
+    assert all(np.ptp(wide.bias.problem.y - one.problem.y) < 1.0 for one in wide.alike)
+    assert any(size != pytest.approx(size_of(wide), rel=0.01) for size in sizes)
 
 
 # --- ranges -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.mixture.clusters import predict_intercepts
-from proxycal.mixture.wide.answer import Answers, answers
+from proxycal.mixture.wide.answer import Answers, answers, mean_size
 from proxycal.mixture.wide.biases import (
     explains_alike,
     first_bias,
@@ -21,7 +21,7 @@ from proxycal.mixture.wide.biases import (
     rejects_one_size,
     search_biases,
 )
-from proxycal.mixture.wide.clusters import Refined, refine
+from proxycal.mixture.wide.clusters import refine
 from proxycal.mixture.wide.fit import Fitted, polished
 from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
@@ -124,61 +124,67 @@ def compare_widely(setup: Setup) -> Wide:
         np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))
     )
     nulls += nulls_from(bias, best_null, null_problem, expected)
-    bare = ungated(bias)
-    nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], bare]
+    nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], ungated(bias)]
+    made = Wide(bias, best_null, found, bias.bic, best_null.bic, index, mean, sd, mixture=mixture)
     if setup.cluster is None:
-        null = min(nulls, key=lambda one: one.bic)
-        sized = law_of_sizes(bias, biases)
-        if sized is not bias:
-            sized = polished(sized)
-            found = answers(sized.likelihood, sized.theta)
-        other = other_gate(sized)
-        alike = [one for one in biases if one.law != sized.law and explains_alike(one, sized)]
-        alike += [] if other is None else [other]
-        alike += [bias] if sized is not bias else []
-        one_size = rejects_one_size(sized, biases)
-        return Wide(
-            sized,
-            null,
-            found,
-            bias.bic,
-            null.bic,
-            index,
-            mean,
-            sd,
-            tuple(polished(one) for one in alike),
-            mixture,
-            rejected=np.inf if one_size is None else one_size.bic,
-        )
-    own = refine(bias, setup.y, setup.cluster)
-    rival = min((refine(one, setup.y, setup.cluster) for one in nulls), key=lambda one: one.bic)
-    return replace(_with_clusters(own, rival, index, mean, sd, setup.cluster), mixture=mixture)
+        return _of_rows(made, biases, nulls)
+    return _of_clusters(made, biases, nulls, setup.y, setup.cluster)
 
 
-def _with_clusters(
-    own: Refined,
-    null: Refined,
-    index: Array,
-    mean: float,
-    sd: float,
-    cluster: NDArray[np.intp],
-) -> Wide:
-    bias = own.fitted
-    found = answers(bias.likelihood, bias.theta)
-    return Wide(
-        bias,
-        null.fitted,
-        found,
-        own.bic,
-        null.bic,
-        index,
-        mean,
-        sd,
-        (),
-        None,
-        own.intercepts[cluster],
-        own.tau,
+def _of_rows(made: Wide, biases: list[Fitted], nulls: list[Fitted]) -> Wide:
+    """The answer of rows that share nothing: the law of sizes that a test prefers, with those like it."""
+    null = min(nulls, key=lambda one: one.bic)
+    sized, alike = _sized(made.bias, biases)
+    one_size = rejects_one_size(sized, biases)
+    return replace(
+        made,
+        bias=sized,
+        null=null,
+        answers=answers(sized.likelihood, sized.theta),
+        null_bic=null.bic,
+        alike=tuple(polished(one) for one in alike),
+        rejected=np.inf if one_size is None else one_size.bic,
     )
+
+
+def _of_clusters(
+    made: Wide, biases: list[Fitted], nulls: list[Fitted], y: Array, cluster: NDArray[np.intp]
+) -> Wide:
+    """The answer with intercepts of clusters under every model; of those like the best the two ends only."""
+    own = refine(made.bias, y, cluster)
+    null = min((refine(one, y, cluster) for one in nulls), key=lambda one: one.bic)
+    sized, alike = _sized(made.bias, biases)
+    ends = _ends(made.bias, [sized, *alike]) if own.bic < null.bic else []
+    return replace(
+        made,
+        bias=own.fitted,
+        null=null.fitted,
+        answers=answers(own.fitted.likelihood, own.fitted.theta),
+        bias_bic=own.bic,
+        null_bic=null.bic,
+        alike=tuple(refine(one, y, cluster).fitted for one in ends),
+        intercepts=own.intercepts[cluster],
+        tau=own.tau,
+    )
+
+
+def _sized(bias: Fitted, biases: list[Fitted]) -> tuple[Fitted, list[Fitted]]:
+    """The best bias with the law of sizes that a test prefers, and the models that explain as much."""
+    sized = law_of_sizes(bias, biases)
+    if sized is not bias:
+        sized = polished(sized)
+    other = other_gate(sized)
+    alike = [one for one in biases if one.law != sized.law and explains_alike(one, sized)]
+    alike += [] if other is None else [other]
+    return sized, alike + ([bias] if sized is not bias else [])
+
+
+def _ends(bias: Fitted, alike: list[Fitted]) -> list[Fitted]:
+    """Of models that explain a table alike, those with a smaller and a larger mean bias than all others."""
+    every = [bias, *alike]
+    sizes = [mean_size(one.likelihood, one.theta) for one in every]
+    ends = {int(np.argmin(sizes)), int(np.argmax(sizes))}
+    return [every[end] for end in sorted(ends) if every[end] is not bias]
 
 
 def _floor(setup: Setup) -> float:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 # Rows of the wider comparison: its models are not sums over rows, so that each step needs them in memory.
-WIDE_ROWS = 4_000
+WIDE_ROWS = 6_000
 # The same for outcomes known as ranges, whose probabilities cost three times as much.
 RANGED_ROWS = 2_000
 # BIC by which a wider model must lead the plain one to take its place, odds of 20 to 1, unless a test rejects
