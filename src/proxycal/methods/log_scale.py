@@ -298,7 +298,10 @@ def _two_states(fit: MethodFit, predicted: Prediction) -> tuple[np.ndarray, np.n
 
 
 def _times(y: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    return np.where(y > 0.0, np.exp(logs), 0.0)
+    """exp(logs), 0 where the report is zero: what stands there in place of its logarithm may be anything."""
+    with np.errstate(over="ignore"):
+        # A limit of so many log points that no number holds it bounds nothing: infinite is the right answer.
+        return np.exp(logs, out=np.zeros_like(y), where=y > 0.0)
 
 
 def _zeros(test: ZeroTest, arrays: Arrays, count: int, n: int) -> Zeros:
