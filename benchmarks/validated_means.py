@@ -60,7 +60,9 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     for seed in settings["seeds"]:
         for share in (METHOD_SHARE,) if whole else SHARES["nhanes"]:
             known = validate(arrays, truth, share, seed)
-            fit = conclude(known, exact, options, known.n) if whole else least_squares(known, share, seed)
+            fit: Any = (
+                conclude(known, exact, options, known.n) if whole else least_squares(known, share, seed)
+            )
             rows.append({"seed": seed, "error": None, "share": share, **means_held(fit, known, truth)})
     return rows
 

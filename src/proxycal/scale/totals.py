@@ -121,10 +121,10 @@ def weights_column(fit: Fit, weights: str | None) -> str | None:
 def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str) -> list[str]:
     """The columns to read: those of calibration, the groups, the weights and the counts."""
     have = list(have)
-    for given, asked in (("by", by), ("weights", weights)):
-        if not isinstance(asked, Hashable):
+    for given, column in (("by", by), ("weights", weights)):
+        if not isinstance(column, Hashable):
             raise TableError(
-                f"{given} must be the name of one column of the table, not a {type(asked).__name__}: add it "
+                f"{given} must be the name of one column of the table, not a {type(column).__name__}: add it "
                 "to the table as a column and give its name"
             )
     design = ((weights_column(fit, weights), "weights"), (fit.roles.counts, "counts"))
