@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from proxycal.effect.row_truth import RowTruth, row_bias, shared_cov, sure_of, truth_of_factor
+from proxycal.effect.row_truth import (
+    RowTruth,
+    row_bias,
+    shared_cov,
+    sure_of,
+    truth_of_factor,
+    truth_of_states,
+)
 from proxycal.errors import TableError
 from proxycal.methods.checks.zeros import ZeroTest, fit_logistic, zero_test
 from proxycal.methods.packing import pack, unpack
@@ -143,8 +150,14 @@ class LogFit:
 
     @property
     def shared_cov(self) -> np.ndarray:
-        """Covariance of the parameters that all rows share."""
-        return shared_cov(self.inner)
+        """Covariance of the parameters that all rows share.
+
+        A sandwich is that of many rows. With k parameters in n rows it falls short by the factor that the
+        residuals of a regression do, n / (n - k).
+        """
+        cov, n = shared_cov(self.inner), len(self.positive)
+        k = len(cov)
+        return cov * (n / (n - k)) if n > k else cov
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer in the outcome's own units; a zero stays zero."""
@@ -169,7 +182,8 @@ class LogFit:
 
     def row_truth(self, arrays: Arrays) -> RowTruth:
         """The true outcome of each row, with the error that all rows share; a zero is a zero."""
-        return truth_of_factor(outcome_of(arrays), row_bias(self.inner, self._in_logs(arrays)))
+        bias = row_bias(self.inner, self._in_logs(arrays))
+        return truth_of_states(truth_of_factor, outcome_of(arrays), bias, self.shared_cov)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""
