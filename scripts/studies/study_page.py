@@ -18,7 +18,7 @@ from proxycal.datasets.cpi import price_ratio
 from proxycal.files import write_table, write_text
 from proxycal.reading.table import read_table
 from proxycal.studies.figures import save
-from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words
+from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words, why
 from proxycal.studies.pages import code_digest, machine
 from proxycal.studies.tables import Grid, to_frame, to_markdown
 
@@ -110,7 +110,10 @@ def make(study: RealStudy, out: Path, repetitions: int) -> str:
     for name, grid in grids.items():
         write_table(to_frame(grid), out / "tables" / f"{study.name}-{name}.csv")
     save(figure(study.questions[0], main), out / "figures", f"{study.name}-fit")
-    text = page(study, main, graded[0], grids, placebo, power)
+    reasons = [
+        f"{question.label}: {why(model)}" for question, model in zip(study.questions, models, strict=True)
+    ]
+    text = page(study, main, graded[0], grids, reasons, placebo, power)
     write_text(out / f"{study.name}.md", text)
     return text
 
@@ -211,6 +214,7 @@ def page(
     model: pc.ProxyCalibrator,
     graded: Graded,
     grids: dict[str, Grid],
+    reasons: list[str],
     placebo: Refutation,
     power: Power,
 ) -> str:
@@ -224,13 +228,14 @@ def page(
         f"**{model.verdict_}** ({study.questions[0].label}). {_meaning(model, power)}",
         _agreement(verdicts),
         to_markdown(grids["answers"]).rstrip(),
+        "Why, in the words of each fit:\n\n" + "\n".join(f"- {reason}" for reason in reasons),
         f"![The fit](figures/{study.name}-fit.png)",
         to_markdown(grids["estimates"]).rstrip(),
         "## If the bias grades with the county",
         '`method="gradual"` needs no two states. It takes for a bias whatever the county moves in the '
         "reported loss beyond content, *if* the county acts on the true loss only through content.",
         to_markdown(grids["gradual"]).rstrip(),
-        f"{in_words(graded)} {study.exclusion}",
+        "\n".join(f"- {point}" for point in (*in_words(graded), study.exclusion)),
         *([to_markdown(grids["along"]).rstrip()] if graded.verdict == "bias found" else []),
         "## Put to the test",
         f"- {placebo}\n- power: {power}",

@@ -29,6 +29,7 @@ from proxycal.errors import ProxycalWarning, StoreError
 from proxycal.files import write_table
 from proxycal.model import ProxyCalibrator
 from proxycal.studies import validated
+from proxycal.studies.graded import ask_graded
 from proxycal.studies.pages import code_digest
 from proxycal.studies.sweep import Cell, sweep
 from proxycal.studies.validated import prediction_powered_mean, regression_calibration
@@ -36,6 +37,7 @@ from proxycal.studies.validated import prediction_powered_mean, regression_calib
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from proxycal.studies.graded import Graded
     from proxycal.studies.sweep import Done, How
 
 SHARES = (0.0, 0.05, 0.1, 0.2)
@@ -99,6 +101,8 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         "exact, verdict ignored": exact.result_.method_fit.predict(arrays).y_cal,
     }
     rows = _fit_rows(model)
+    if not settings["share"]:
+        rows += _graded_rows(ask_graded(table, data.roles, direction=DIRECTIONS[outcome]))
     if settings["share"]:
         others = np.hstack([arrays.P, arrays.E])
         answers["regression"] = regression_calibration(truth, np.column_stack([reported, others]))
@@ -178,6 +182,15 @@ def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
         *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],
         _row("fit", "all", "verdict", None, model.verdict_),
         _row("fit", "all", "reasons", None, reasons),
+    ]
+
+
+def _graded_rows(graded: Graded) -> list[dict[str, Any]]:
+    """What the gradual method says of the reports alone."""
+    size = "" if graded.size == "-" else f"{graded.size} on average. "
+    return [
+        _row("gradual", "all", "verdict", None, graded.verdict),
+        _row("gradual", "all", "reasons", None, size + graded.reading),
     ]
 
 

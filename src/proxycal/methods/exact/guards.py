@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.methods.exact.evidence import depends
-from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.methods.exact.evidence import depends, narrow_gain
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _narrow(e: Evidence) -> Finding:
         question="Is the lead of the bias more than luck?",
         statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
         reading=(
-            f"A bias leads by too little (BIC gain {e.gain:.1f}, and up to {THRESHOLDS.narrow_gain:g} may be "
+            f"A bias leads by too little (BIC gain {e.gain:.1f}, and up to {narrow_gain(e):.3g} may be "
             f"luck) for a size of {e.separation:.1f} residual standard deviations."
         ),
         remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
