@@ -41,6 +41,11 @@ _REFUSED = (
     "three proxies that share no noise these hazards are not refused. All hazards together need the five: "
     "hazards differ in damage and in water, two contents, which three proxies cannot tell apart."
 )
+_HOLDS = (
+    "**Does the assumption hold here?** Yes, by construction: damage alone decides the true loss. In real "
+    "counties it need not: what stands in a county moves its loss, and no data can tell that from a bias. "
+    "The [hurricane](hurricane.md) and [tornado](tornado.md) pages show what is then left to say."
+)
 _NAMES = {POOLED: "all together"}
 
 
@@ -116,6 +121,7 @@ def page(nation: Nation) -> str:
         "\n".join(f"- {point}" for point in _answer(nation)),
         "## Exact: who is biased, and by how much",
         _exact_table(nation.results),
+        "Rows told right: biased or not, as they are. All together is one fit of all hazards.",
         f"![Calibrated over reported losses of {YEARS[-1]}, by county](figures/nation-ratio.png)",
         "Calibrated over reported losses, by the exact method. A county without a loss that year is blank.",
         "## Gradual: the mean bias of counties of a kind",
@@ -123,14 +129,17 @@ def page(nation: Nation) -> str:
         "it says how far such counties under-report on average, relative to the tenth of the rows that does "
         "so least. The truth beside is that very mean. The paper's five proxies contain one another "
         "(`built_to_damage` counts built land that turned to water, which is `built_to_water`), so that they "
-        "share noise, which the system behind the method has no place for. The second column leaves three "
+        "share noise, which the system behind the method has no place for. The last fits keep three "
         f"that do not: {', '.join(f'`{name}`' for name in SEPARATE)}.",
         _gradual_table(graded, nation.separate),
         _refusals(graded),
         f"What can be said about counties, from {SHOWN.lower()} and the three proxies:",
-        "\n".join(
-            f"- {point}" for point in (*in_words(nation.separate[SHOWN]), *_conditions(nation, graded))
-        ),
+        "\n".join(f"- {point}" for point in (*in_words(nation.separate[SHOWN]), _HOLDS)),
+        "## Dollars",
+        "What each method adds to the reported total; for exact, all together is the sum of the hazards.",
+        _totals_table(nation, graded),
+        "A graded bias is a mean of logarithms. Applied to every county of a kind, it gives too much to the "
+        "honest ones, which report most of the dollars: with two states, use the exact method for totals.",
         f"## Limits\n\n{LIMITS}",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -164,48 +173,46 @@ def _exact_table(results: CaseStudy) -> str:
     rows = []
     for fit in results.fits.to_dict("records"):
         truth = check.loc[fit["fit"]]
-        rows.append(
-            [
-                _NAMES.get(fit["fit"], fit["fit"]),
-                f"{fit['rows']:,}",
-                fit["verdict"],
-                _size(fit["alpha"], fit["low"], fit["high"]),
-                f"{truth['alpha_true']:.2f}",
-                "-" if np.isnan(fit["share_biased"]) else f"{fit['share_biased']:.0%}",
-                "-" if np.isnan(fit["alpha"]) else f"{truth['who_right']:.0%}",
-                f"{truth['reported_error']:+.1%}",
-                f"{truth['calibrated_error']:+.1%}",
-            ]
-        )
-    names = ["hazard", "rows", "verdict", "size, log dollars (95%)", "truth", "share biased",
-             "rows told right", "total as reported", "total calibrated"]  # fmt: skip
-    note = (
-        "\n\nrows told right: biased or not, as they are. Totals: beside the true one. All together: the "
-        "size is of one fit of all hazards, the total the sum of the four."
-    )
-    return "\n".join(markdown_table(names, rows)) + note
+        size = _size(fit["alpha"], fit["low"], fit["high"])
+        right = "-" if np.isnan(fit["alpha"]) else f"{truth['who_right']:.0%}"
+        name = _NAMES.get(fit["fit"], fit["fit"])
+        rows.append([name, f"{fit['rows']:,}", fit["verdict"], size, f"{truth['alpha_true']:.2f}", right])
+    names = ["hazard", "rows", "verdict", "size, log dollars (95%)", "truth", "rows told right"]
+    return "\n".join(markdown_table(names, rows))
 
 
 def _gradual_table(graded: pd.DataFrame, separate: dict[str, Graded]) -> str:
     rows = []
     for name, row in graded.iterrows():
         own = separate[str(name)]
+        five = _size(row["mean_bias"], row["low"], row["high"])
         rows.append(
             [
                 _NAMES.get(str(name), str(name)),
-                row["exact"],
-                row["gradual"],
-                _size(row["mean_bias"], row["low"], row["high"]),
-                own.verdict,
-                own.size,
+                row["gradual"] if five == "-" else five,
+                own.verdict if own.size == "-" else own.size,
                 f"{row['mean_bias_true']:.2f}",
-                f"{own.change_pct:+.0f}%" if own.verdict == "bias found" else "-",
-                f"{row['change_pct_true']:+.0f}%",
             ]
         )
-    names = ["hazard", "exact", "gradual, five proxies", "mean size (95%)", "gradual, three proxies",
-             "mean size (95%)", "truth", "it adds to the total", "truth"]  # fmt: skip
-    return "\n".join(markdown_table(names, rows))
+    return "\n".join(markdown_table(["hazard", "five proxies", "three proxies", "truth"], rows))
+
+
+def _totals_table(nation: Nation, graded: pd.DataFrame) -> str:
+    """What each method adds to the reported total, beside what is missing from it."""
+    check = nation.results.check.set_index("fit")
+    rows = []
+    for name, row in graded.iterrows():
+        own, beside = nation.separate[str(name)], check.loc[name]
+        exact = (1.0 + beside["calibrated_error"]) / (1.0 + beside["reported_error"]) - 1.0
+        rows.append(
+            [
+                _NAMES.get(str(name), str(name)),
+                f"{row['change_pct_true']:+.0f}%",
+                f"{100.0 * exact:+.0f}%",
+                f"{own.change_pct:+.0f}%" if own.verdict == "bias found" else "-",
+            ]
+        )
+    return "\n".join(markdown_table(["hazard", "truth", "exact", "gradual, three proxies"], rows))
 
 
 def _refusals(graded: pd.DataFrame) -> str:
@@ -214,23 +221,6 @@ def _refusals(graded: pd.DataFrame) -> str:
     if not points:
         return ""
     return "\n".join(["Why it refuses with five proxies:", "", *points, "", _REFUSED])
-
-
-def _conditions(nation: Nation, graded: pd.DataFrame) -> list[str]:
-    own, row = nation.separate[SHOWN], graded.loc[SHOWN]
-    points = [
-        "**Does the assumption hold here?** Yes, by construction: damage alone decides the true loss. In "
-        "real counties it need not: what stands in a county moves its loss, and no data can tell that from "
-        "a bias. The [hurricane](hurricane.md) and [tornado](tornado.md) pages show what is then left to say."
-    ]
-    if own.verdict == "bias found":
-        points.append(
-            f"**Dollars:** it would add {own.change_pct:.0f}% to the reported total, where the truth is "
-            f"{row['change_pct_true']:.0f}%. A mean of logarithms, applied to every county of a kind, gives "
-            "too much to the honest ones, which report most of the dollars. With two states use the exact "
-            "method for totals."
-        )
-    return points
 
 
 def _size(size: float, low: float, high: float) -> str:

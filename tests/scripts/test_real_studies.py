@@ -132,6 +132,8 @@ def test_a_study_writes_its_page_tables_and_figure(scripts, folder, tmp_path, mo
     assert study.exclusion in text
     assert "{" not in text
     assert (tmp_path / "figures" / "tornado-fit.png").stat().st_size > 10_000
+    # What the gradual method holds back is nowhere.
+    assert (tmp_path / "tables" / "tornado-along.csv").exists() == ("log points on average" in text)
     answers = pd.read_csv(tmp_path / "tables" / "tornado-answers.csv")
     assert answers["rows"].tolist() == [len(study.questions[0].table)]
 
