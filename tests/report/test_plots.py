@@ -168,7 +168,7 @@ def test_no_size_is_written_into_a_picture_where_none_is_identified(example):
 
 def test_sizes_are_drawn_only_where_they_differ(example):
     law = "who is biased depends on content too"
-    with pytest.raises(SettingsError, match="one size serves all biased rows"):
+    with pytest.raises(SettingsError, match="all biased rows have a bias of the same size"):
         plots.draw("sizes", example(law=law))
 
 

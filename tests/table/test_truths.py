@@ -21,7 +21,7 @@ def asked(known, times=1.0):
 
 
 @pytest.mark.parametrize(
-    ("known", "words"), [(29, "validates 29 rows of 100"), (1, "validates 1 row of 100")]
+    ("known", "words"), [(29, "the true value of 29 of 100 rows"), (1, "the true value of 1 of 100 rows")]
 )
 def test_few_validated_rows_are_counted(known, words):
     assert asked(known).ok
@@ -29,7 +29,7 @@ def test_few_validated_rows_are_counted(known, words):
 
 
 def test_thirty_are_enough_and_other_units_are_named():
-    assert "enough to learn from" in asked(30).reading
+    assert "enough validated rows to learn from" in asked(30).reading
     wrong = asked(30, times=1000.0)
     assert not wrong.ok
     assert wrong.value == pytest.approx(1000.0)

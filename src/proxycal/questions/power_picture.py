@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TITLE = "What size of bias these rows could show"
 ALT = "Chance of the verdict bias found by the size of an injected bias; the table has the numbers."
 CAPTION = (
-    "Known biases were injected into these rows and fitted. The left point is no bias at all: how often a "
-    "bias is found that is not there."
+    "Biases of known size were injected into these rows and fitted. The leftmost point has none: how often a "
+    "bias is found although there is none."
 )
 
 

@@ -36,12 +36,14 @@ def sentence(fit: Fit) -> str:
         size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
     if fit.verdict == "bias found":
         details = fit.method_fit.details
-        rows = "rows above zero" if log else details.unit
-        where = details.claim or f"in {percent(fit.share_biased)} of the {rows}"
-        where += f"; {details.law}" if details.law and sizes_vary(fit) else ""
-        if log:
-            return f"{y} is {way}: biased rows report about {size}, {where}."
-        return f"{y} is {way} by about {size} {where}."
+        share = percent(fit.share_biased)
+        law = f"; {details.law}" if details.law and sizes_vary(fit) else ""
+        if not log:
+            where = details.claim or f"in {share} of the {details.unit}"
+            return f"{y} is {way} by about {size} {where}{law}."
+        if details.claim:
+            return f"{y} is {way}: biased rows report about {size}, {details.claim}{law}."
+        return f"{y} is {way}: {share} of the rows above zero are biased and report about {size}{law}."
     # Validated rows judge the calibrated values themselves, whatever they say of a bias.
     then = (
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"

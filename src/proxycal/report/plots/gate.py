@@ -52,7 +52,7 @@ PLOT = Plot(
     title="What predicts being biased",
     alt=lambda fit: "Odds ratios of being biased by environment column; the table beside it has the numbers.",
     caption=lambda fit: (
-        "With the other columns held equal. "
+        "With the other columns held fixed. "
         f"Grey: the {fit.settings.level * 100:g}% interval includes 1, no difference."
     ),
     draw=gate,
