@@ -88,15 +88,15 @@ def change(value: float) -> str:
     return f"{value:+.1f}%" if math.isfinite(value) else "n/a"
 
 
-def between(low: float, high: float) -> str:
-    """Both ends of an interval with the same decimals, or "n/a" where there is none.
+def between(low: float, high: float, digits: int = 4) -> str:
+    """Both ends of an interval with the same decimals, or "n/a" where there is none; digits : as in `number`.
 
     >>> between(4.9, 5.1), between(-1.58, -1.5068), between(float("nan"), float("nan"))
     ('4.9 to 5.1', '-1.580 to -1.507', 'n/a')
     """
     if math.isnan(low) or math.isnan(high):
         return "n/a"
-    ends = number(low), number(high)
+    ends = number(low, digits), number(high, digits)
     if any("e" in end for end in ends):
         return " to ".join(ends)
     places = max(len(end.partition(".")[2]) for end in ends)

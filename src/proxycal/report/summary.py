@@ -26,6 +26,16 @@ QUANTILE_BINS = 4
 
 
 def sentence(fit: Fit) -> str:
+    """The result in one sentence, and in a second one what would have been found where nothing was."""
+    return " ".join(filter(None, (headline(fit), unseen(fit))))
+
+
+def unseen(fit: Fit) -> str:
+    """What size of bias would have been found; nothing unless none was."""
+    return would_be_found(fit) if fit.verdict == "no bias found" else ""
+
+
+def headline(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
     y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
     shown = size_text(main)
@@ -49,7 +59,7 @@ def sentence(fit: Fit) -> str:
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
     )
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is {then}. {would_be_found(fit)}"
+        return f"No evidence that {y} is {way} was found; {y} is {then}."
     return f"These data cannot tell whether {y} is {way}; {y} is {then}."
 
 

@@ -31,7 +31,7 @@ def gate(fit: Fit, ax: Axes | None = None) -> Axes:
         for part in parts:
             tip(
                 part,
-                f"{gate_label(row)}: odds times {number(row.odds, 3)}, interval {between(row.low, row.high)}",
+                f"{gate_label(row)}: odds times {number(row.odds, 3)}, interval {between(row.low, row.high, 3)}",
             )
     ax.set_xscale("log")
     ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
