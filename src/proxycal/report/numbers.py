@@ -89,7 +89,7 @@ def change(value: float) -> str:
 
 
 def between(low: float, high: float, digits: int = 4) -> str:
-    """Both ends of an interval with the same decimals, or "n/a" where there is none; digits : as in `number`.
+    """Both ends of an interval with the same decimals, or "n/a" where there is none; digits as in `number`.
 
     >>> between(4.9, 5.1), between(-1.58, -1.5068), between(float("nan"), float("nan"))
     ('4.9 to 5.1', '-1.580 to -1.507', 'n/a')

@@ -29,10 +29,8 @@ def gate(fit: Fit, ax: Axes | None = None) -> Axes:
         if np.isfinite(row.low) and np.isfinite(row.high):
             parts += ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.0, solid_capstyle="butt")
         for part in parts:
-            tip(
-                part,
-                f"{gate_label(row)}: odds times {number(row.odds, 3)}, interval {between(row.low, row.high, 3)}",
-            )
+            interval = between(row.low, row.high, 3)
+            tip(part, f"{gate_label(row)}: odds times {number(row.odds, 3)}, interval {interval}")
     ax.set_xscale("log")
     ax.axvline(1.0, color=INK, linewidth=1.0, linestyle=":")
     # Odds of this kind often span less than a factor of ten: ticks at 1, 2, 5 of each power.
