@@ -165,7 +165,7 @@ def test_a_gap_counts_only_where_the_environment_tells_the_groups_apart():
     apart = gap_in_content(content, E, w)
     assert not apart.ok
     assert apart.value == content_gap(content, E, w)[0]
-    assert f"gap of {apart.value:.2f} sds" in apart.reading
+    assert f"gap of {apart.value:.2f} standard deviations" in apart.reading
     assert gap_in_content(content, E[:, 1:], w).ok
 
 
