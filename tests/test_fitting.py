@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from proxycal.fitting import fit_files, fit_table
 from proxycal.methods.registry import register
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
-from toy_method import TOY, ToyFit
+from toy_method import TOY, ToyFit, fit_toy
 
 ROLES = Roles(outcome="y", proxies=["p"], environment=["e", "kind"], id="county", weights="w")
 
@@ -72,3 +73,15 @@ def test_files_are_the_table_that_they_were_cut_from(table, tmp_path):
     assert cut == whole
     np.testing.assert_array_equal(cut.rows.y_obs, whole.rows.y_obs)
     assert cut.labels.tolist() == whole.labels.tolist()
+
+
+def test_a_fit_has_one_thread_whatever_the_cores(table, monkeypatch):
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    during = []
+    monkeypatch.setattr("toy_method.fit_toy", lambda *given: during.append(threads()) or fit_toy(*given))
+    with threadpool_limits(2, user_api="blas"):
+        fit_table(table, ROLES, Settings(direction="over", method="toy"))
+        assert threads() == {2}, "the limit is lifted afterwards"
+    assert during == [{1}]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.engine import ONE_THREAD
 from proxycal.errors import ProxycalWarning
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
@@ -39,7 +40,16 @@ if TYPE_CHECKING:
 
 
 def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
-    """Fit a frame, or pieces of a table; in pieces where it is large, as `ProxyCalibrator.fit` says."""
+    """Fit a frame, or pieces of a table; in pieces where it is large, as `ProxyCalibrator.fit` says.
+
+    With one thread of linear algebra: its matrices are narrow, so that a second thread waits more than it
+    works (five times the CPU on busy cores), and the last digits would depend on the number of cores.
+    """
+    with ONE_THREAD:
+        return _fit(table, roles, settings)
+
+
+def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
     pieces = pieces_of(table, roles, settings)
     if pieces is not None:
         large = fit_large(pieces, roles, settings)

@@ -94,6 +94,17 @@ def test_all_rows_choose_between_models_that_a_sample_cannot_tell_apart():
     assert abs(answer.shift[0] - whole.shift[0]) < 0.1 * np.sqrt(whole.shift_cov[0, 0])
 
 
+def test_the_features_of_a_sample_are_made_and_judged_by_more_rows():
+    data = data_of(draw_world("E curved in the mean", 1500, 3.0, seed=1))
+    part, whole = data.take(np.arange(0, 1500, 5)), exact.fit_exact(data).bias.frame
+    alone = exact.fit_exact(part, total=1500.0).bias.frame
+    judged = exact.fit_exact(part, total=1500.0, judges=data).bias.frame
+    assert judged.features == whole.features
+    np.testing.assert_allclose(judged.content.rotate, whole.content.rotate, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose([judged.centre, judged.scale], [whole.centre, whole.scale])
+    assert alone.scale != pytest.approx(judged.scale, rel=1e-6)
+
+
 def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     data = data_of(draw_world("gaussian", 2000, 0.0, seed=5))
     part = data.take(np.arange(0, 2000, 5))

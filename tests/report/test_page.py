@@ -100,9 +100,7 @@ def test_what_would_help_is_listed_where_nothing_is_identified(example, without_
 
 
 def test_a_remedy_is_worded_for_the_reader(example, without_figures):
-    finding = Finding(
-        "Rows?", "few", "Too few.", "Fit with missing='impute', or ask `power()`.", ok=False
-    )
+    finding = Finding("Rows?", "few", "Too few.", "Fit with missing='impute', or ask `power()`.", ok=False)
     with speaking("shell"):
         text = render(example(findings=(finding,)))
     assert "Fit with --missing impute, or ask <code>proxycal power RUN</code>." in text

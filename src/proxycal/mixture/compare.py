@@ -71,21 +71,23 @@ def fit_exact(
     compare_rows: int = COMPARE_ROWS,
     seed: int = 0,
     total: float | None = None,
+    judges: Data | None = None,
 ) -> ExactBias:
     """Select, maximise and compare; `data.y` is already turned so that the bias is upward.
 
     total: weight of all rows that these are a sample of, to which the undecided go on; None where these are
-    all.
+    all. judges: rows that make the features and judge between them, without clusters; None: these do.
     """
     order = canonical_order(data)
     data = data.take(order)
     n, weight = len(data.y), float(data.weights.sum())
     whole, total = total is None, max(total or 0.0, weight)
     index = _sample(n, compare_rows, seed)
-    candidates, floor = _select(data, index, effect, max_j, total)
+    judges = None if judges is None else judges.take(canonical_order(judges))
+    candidates, floor = _select(data, index, effect, max_j, total, judges)
     if n > SECOND_LOOK * compare_rows and not candidates[0].claims_bias:
         index = _sample(n, SECOND_LOOK * compare_rows, seed)
-        candidates, floor = _select(data, index, effect, max_j, total)
+        candidates, floor = _select(data, index, effect, max_j, total, judges)
     close = _undecided(candidates, data, floor, index, total, whole)
     if whole:
         bias, null, gain = _compared(close, data, floor, max_j)
@@ -125,13 +127,13 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
 
 
 def _select(
-    data: Data, index: NDArray[np.intp], effect: str, max_j: int, total: float
+    data: Data, index: NDArray[np.intp], effect: str, max_j: int, total: float, judges: Data | None
 ) -> tuple[list[Candidate], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
-    frames = frames_with_features(data, effect)
+    frames = frames_with_features(data if judges is None else judges, effect)
     linear = frames["linear"][0]
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_view, bias_view = _views(data, linear, proxies, index)
@@ -140,7 +142,12 @@ def _select(
     pilot = min(pilots[0], key=lambda model: model.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(pilot.params.log_sigma[0, 0])))
     candidates = []
-    for name in _choose_features(frames, pilot, null_view, bias_view, data, total):
+    many = spaced(len(data.y if judges is None else judges.y), BASIS_ROWS)
+    if judges is None:
+        judged = null_view.of(data, many), bias_view.of(data, many)
+    else:
+        judged = judges.take(many), judges.take(many)
+    for name in _choose_features(frames, pilot, judged, total):
         frame = frames[name][0]
         rows = frame.rows(bias_sample)
         first = pilots if name == "linear" else one_component(True, rows, proxies)
@@ -164,23 +171,20 @@ def _select(
 def _choose_features(
     frames: dict[str, tuple[Frame, Array]],
     pilot: Model,
-    null_view: View,
-    bias_view: View,
-    data: Data,
+    judged: tuple[Data, Data],
     total: float,
 ) -> list[str]:
     """Linear or splined content, judged on many more rows than the shapes: curves show only in numbers.
 
+    judged : those rows, as models without a bias see them and as models with one do.
+
     Linear content is tried beside a curve unless the curve is plain and no atom could have bent it: the mean
     of an outcome with many zeros is curved although its parts are not.
     """
-    index = spaced(len(data.y), BASIS_ROWS)
     frame = frames["linear"][0]
-    linear = frame.rows(bias_view.of(data, index))
+    linear = frame.rows(judged[1])
     seen = posterior(pilot.params, linear, pilot.shape)
-    outcomes = np.stack(
-        [frame.rows(null_view.of(data, index)).y, linear.y - seen.p_biased[0] * seen.shift[0]]
-    )
+    outcomes = np.stack([frame.rows(judged[0]).y, linear.y - seen.p_biased[0] * seen.shift[0]])
     features = {name: X for name, (_, X) in frames.items()}
     chosen, gain = choose_features(features, outcomes, linear.weights, total)
     if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):

@@ -98,6 +98,15 @@ def test_a_narrow_lead_is_a_claim_only_of_a_bias_far_away(found):
     assert verdict(replace(found, gain=0.0, separation=4.1)) == "not identified"
 
 
+def test_in_few_rows_a_lead_is_luck_for_longer(found):
+    few = replace(found, stand_for=100.0)
+    assert verdict(replace(few, gain=12.1)) == "bias found"
+    assert verdict(replace(few, gain=11.9)) == "not identified"
+    assert verdict(replace(few, gain=1.0, separation=4.1)) == "bias found"
+    assert verdict(replace(few, gain=11.9, separation=9.0, law="3 states")) == "not identified"
+    assert verdict(replace(few, gain=11.9, separation=9.0, law="3 states", stand_for=200.0)) == "bias found"
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -21,6 +21,7 @@ def evidence():
         proxies_p=1e-6,
         share=0.02,
         gain=4.0,
+        stand_for=1000.0,
         separation=2.0,
         rounding_p=1e-7,
         exact=Estimate("exact", 2.0, 0.6, 0.8, 3.2),

@@ -48,7 +48,8 @@ class Evidence:
     by_level_gain : BIC gain of alpha by level over a constant one, NaN where not tried. moved_p : p of "E
     moves every proxy through content only", direct_p : p of "E moves the outcome through content only", gap :
     between groups of content that E tells apart, in sds within; all three asked only where no bias leads, and
-    NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them.
+    NaN otherwise. sampled : rows that matching, moments and checks saw, where not all of them. stand_for :
+    rows that those compared stand for.
 
     Of the wider comparison: law : what its winner says of the bias, sentences joined by "; ", or "" where
     the plain answer stands; cv : coefficient of variation of the sizes then. gate_r2 : share of who is
@@ -104,6 +105,7 @@ class Evidence:
     spike_p: float = math.nan
     rounding_p: float = math.nan
     columns: int = 0
+    stand_for: float = math.inf
 
     @property
     def leads(self) -> bool:
@@ -181,6 +183,7 @@ def collect(
         features=frame.features,
         effect=frame.effect,
         n=len(data.y),
+        stand_for=float(data.weights.sum()),
         n_compared=answer.n_compared,
         exact=exact,
         moments=estimates[1],
@@ -309,7 +312,7 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         "agreement": _disagree(e),
         "share": e.share > most,
         "rare": e.share < THRESHOLDS.rare and not plain_and_apart,
-        "narrow": e.leads and e.gain <= THRESHOLDS.narrow_gain and e.separation < THRESHOLDS.narrow_apart,
+        "narrow": _is_narrow(e),
         "vague": e.leads and e.exact.se > THRESHOLDS.vague * abs(e.exact.alpha),
         "gate-alone": e.gate_r2 > THRESHOLDS.gate_alone,
         "sign": e.against > THRESHOLDS.against,
@@ -319,6 +322,18 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         "direction": e.exact.alpha <= 0.0,
     }
     return tuple(topic for topic, doubt in doubtful.items() if doubt)
+
+
+def _is_narrow(evidence: Evidence) -> bool:
+    """Whether a bias leads by what may be luck, and is not so far away that luck does not matter."""
+    far_away = evidence.separation >= THRESHOLDS.narrow_apart
+    plain_or_many_rows = not evidence.law or evidence.stand_for >= THRESHOLDS.few_rows
+    return evidence.leads and evidence.gain <= narrow_gain(evidence) and not (far_away and plain_or_many_rows)
+
+
+def narrow_gain(evidence: Evidence) -> float:
+    """The lead in BIC up to which a bias may be luck: more in few rows, of which a wide search makes much."""
+    return THRESHOLDS.narrow_gain * max(1.0, THRESHOLDS.few_rows / evidence.stand_for)
 
 
 def _disagree(evidence: Evidence) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.methods.exact.evidence import depends
-from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.methods.exact.evidence import depends, narrow_gain
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def _narrow(e: Evidence) -> Finding:
         statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
         reading=(
             f"A model with a bias fits better, but too little (BIC gain {e.gain:.1f}, and up to "
-            f"{THRESHOLDS.narrow_gain:g} may be chance) for a size of {e.separation:.1f} residual standard "
+            f"{narrow_gain(e):.3g} may be chance) for a size of {e.separation:.1f} residual standard "
             "deviations."
         ),
         remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",

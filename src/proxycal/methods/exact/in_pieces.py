@@ -12,7 +12,7 @@ import numpy as np
 
 from proxycal.methods.exact.evidence import CHECKED_ROWS
 from proxycal.methods.exact.fit import compare_plainly, data_of, finish, widen_plain
-from proxycal.methods.exact.outcome import off_spike
+from proxycal.methods.exact.outcome import off_spike, outcome_type_of
 from proxycal.mixture.compare import JUDGE_ROWS
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
-    sample = table.sample
-    comparison = compare_plainly(sample, settings, table.weight)
+    sample, outcome = table.sample, outcome_type_of(table.sample)
+    rows = partial(spaced_rows, table, settings.sign, outcome)
+    # Features come from the rows that a table in memory would take, so that both compare the same models.
+    judges = rows(JUDGE_ROWS)
+    comparison = compare_plainly(sample, settings, table.weight, judges=judges)
     seen = float(comparison.data.weights.sum())
     # Rows on a spike are set apart, as many of all as of the sample.
     weight = table.weight * seen / float(sample.weights.sum())
-    chunks = partial(_Chunks, table, comparison.sign, comparison.outcome)
-    rows = partial(spaced_rows, table, comparison.sign, comparison.outcome)
-    # Components are split on the rows that a table in memory would take, so that both try the same ones.
-    full = fit_full_data(comparison.bias, chunks, weight, rows(JUDGE_ROWS))
+    chunks = partial(_Chunks, table, settings.sign, outcome)
+    full = fit_full_data(comparison.bias, chunks, weight, judges)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(weight) / math.log(seen)
     widened = None
