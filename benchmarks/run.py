@@ -10,11 +10,13 @@ from benchmarks import (
     coverage,
     gradual,
     losses,
+    nations,
     null,
     sampled,
     scale,
     speed,
     validated,
+    validated_scale,
     violations,
     workers,
     worlds,
@@ -34,6 +36,7 @@ BENCHES = {
     "coverage": coverage.bench,
     "gradual": gradual.bench,
     "losses": losses.bench,
+    "nations": nations.bench,
     "null": null.bench,
     "sampled": sampled.bench,
     "validated": validated.bench,
@@ -41,7 +44,12 @@ BENCHES = {
     "worlds": worlds.bench,
     "worlds-tuning": worlds.tuning,
 }
-TIMINGS = {"speed": speed.page, "scale": scale.page, "workers": workers.page}
+TIMINGS = {
+    "speed": speed.page,
+    "scale": scale.page,
+    "validated-scale": validated_scale.page,
+    "workers": workers.page,
+}
 
 
 def perform(kind: str, quick: bool, work: Path, out: Path, how: How) -> tuple[str, tuple[Path, Path]]:

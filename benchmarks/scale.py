@@ -29,6 +29,8 @@ from proxycal.table.roles import Roles
 from proxycal.testing import simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from benchmarks.pages import Page
 
 # 20 columns: the outcome, 5 proxies, 14 of the environment.
@@ -55,19 +57,29 @@ def page(quick: bool) -> Page:
 
 def write_table(path: Path, n: int, seed: int = 0) -> None:
     """A Parquet table of n rows and 20 columns with a bias of ALPHA, written group by group."""
+    write_groups(path, (pa.table(columns) for columns, _ in draw_groups(n, seed)))
+
+
+def draw_groups(n: int, seed: int = 0) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray]]:
+    """The n rows of a table, a group at a time: the columns of the roles, and the truth of each row."""
     fixed = np.random.default_rng(seed)
     to_z, to_p = fixed.normal(scale=0.3, size=(14, 3)), fixed.normal(size=(3, 5))
     to_y, gate = fixed.normal(size=3), fixed.normal(scale=0.4, size=14)
-    writer = None
     for start in range(0, n, GROUP):
         rng = np.random.default_rng([seed, start])
         rows = min(GROUP, n - start)
         E = rng.normal(size=(rows, 14))
         z = E @ to_z + rng.normal(size=(rows, 3))
         biased = rng.random(rows) < 1.0 / (1.0 + np.exp(0.3 - E @ gate))
-        y = z @ to_y + 0.5 * rng.normal(size=rows) + ALPHA * biased
-        columns = np.column_stack([y, z @ to_p + 0.3 * rng.normal(size=(rows, 5)), E])
-        table = pa.table({name: columns[:, k] for k, name in enumerate(ROLES.columns)})
+        true = z @ to_y + 0.5 * rng.normal(size=rows)
+        columns = np.column_stack([true + ALPHA * biased, z @ to_p + 0.3 * rng.normal(size=(rows, 5)), E])
+        yield {name: columns[:, k] for k, name in enumerate(ROLES.columns)}, true
+
+
+def write_groups(path: Path, groups: Iterable[pa.Table]) -> None:
+    """A Parquet file with a row group for each table."""
+    writer = None
+    for table in groups:
         writer = pq.ParquetWriter(path, table.schema) if writer is None else writer
         writer.write_table(table)
     if writer is not None:

@@ -1,8 +1,8 @@
 """Make notebooks of pages, so that both say the same: `python docs/make_notebooks.py`.
 
 Prose becomes text cells, Python becomes code cells; commands of the shell stay text. A block below
-`<!-- slow -->` is tagged "slow". tests/test_notebooks.py compares the notebooks with their pages, and runs
-them.
+`<!-- slow -->` is tagged "slow". tests/test_notebooks.py compares the notebooks with their pages, which
+tests/test_docs.py runs.
 """
 
 from __future__ import annotations

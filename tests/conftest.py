@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from pathlib import Path
 
@@ -27,6 +28,17 @@ def browser(tmp_path_factory):
         pytest.skip(reason)
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_fsync():
+    """Files are not pushed to the disk: thousands of waits, against a loss of power that no test can cause.
+
+    A descriptor that is not open is an error as before, and programs that tests start push their files.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)
+        yield
 
 
 def _fit(world, table=None, roles=None, **arguments):

@@ -143,8 +143,9 @@ def test_there_are_no_more_processes_than_cores_and_items():
 
 
 @pytest.mark.parametrize("engine", ["joblib", "dask"])
-def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine):
+def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine, monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.setattr("proxycal.engine.ANSWER_WITHIN", "1s")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""The notebooks say what their pages say, are valid notebooks, and run."""
+"""The notebooks say what their pages say, are valid notebooks, and hold what tests run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib as mpl
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
 maker = SimpleNamespace(**runpy.run_path(str(DOCS / "make_notebooks.py")))
+runner = SimpleNamespace(**runpy.run_path(str(DOCS / "run_blocks.py")))
 FILES = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 
@@ -40,17 +40,16 @@ def test_it_is_a_notebook_without_outputs_and_with_links_that_work(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_its_cells_run_in_order(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    mpl.use("agg")
-    names: dict[str, object] = {}
-    ran = 0
-    for cell in cells(path, "code"):
-        if "slow" not in cell["metadata"].get("tags", []):
-            exec(compile("".join(cell["source"]), path.name, "exec"), names)
-            ran += 1
-    assert ran >= 2
-    assert names["model"].verdict_ in ("bias found", "no bias found", "not identified")  # type: ignore[attr-defined]
+def test_its_cells_are_the_python_of_its_page_in_order(path):
+    """tests/test_docs.py runs that Python, in one process and from the top, as a notebook does."""
+    examples = runner.blocks((DOCS / f"{path.stem}.md").read_text(encoding="utf-8"))
+    python = [block for block in examples if block.language == "python"]
+    assert examples[: len(python)] == python, "a cell may rest on what a command wrote, which no cell runs"
+    found = [
+        ("".join(cell["source"]), "slow" in cell["metadata"].get("tags", [])) for cell in cells(path, "code")
+    ]
+    assert found == [(block.code.rstrip(), block.slow) for block in python]
+    assert sum(not block.slow for block in python) >= 2
 
 
 def test_the_maker_tells_text_code_and_slow_code_apart():

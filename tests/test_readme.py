@@ -92,7 +92,7 @@ def test_the_commands_that_try_to_break_a_fit_run(tmp_path, monkeypatch):
     ("page", "readme", "there"),
     [
         ("docs/studies/polls.md", "lean by 3.1 points", "Democratic sponsors: **+3.1**"),
-        ("docs/studies/polls.md", "by 3.2 the other way", "Republican sponsors: **-3.2**"),
+        ("docs/studies/polls.md", "by 3.3 the other way", "Republican sponsors: **-3.3**"),
         ("docs/studies/polls.md", "2.7 and 2.6", "+2.7 ± 0.4 with all of them"),
         ("benchmarks/accuracy.md", "within 0.01%", "| JOBS | JOBS | 614 | 1 | 20 | 0.01% |"),
         ("benchmarks/accuracy.md", "in 95% of the draws", "| 95% | 95.0% | 5.0% |"),

@@ -47,7 +47,7 @@ LIMITS = (
     "There are {storms} storms; rows of one storm share its estimates, and storms are declared as clusters.",
 )
 EXCLUSION = (
-    "**The assumption does not hold here.** Population and density say what stands in the way of the wind, "
+    "**Does the assumption hold here?** No. Population and density say what stands in the way of the wind, "
     "and income what it is worth: they move the true loss itself, and no proxy sees them. Wind measures the "
     "storm, not the exposure. That more people report more, and that of two counties with as many people "
     "the denser, which is the smaller, reports less, is what exposure alone would produce; no data can tell "

@@ -16,9 +16,10 @@ import proxycal as pc
 from proxycal.datasets.account import Entry, lines
 from proxycal.datasets.cpi import price_ratio
 from proxycal.files import write_table, write_text
+from proxycal.questions.refits import TOO_FEW
 from proxycal.reading.table import read_table
 from proxycal.studies.figures import save
-from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words
+from proxycal.studies.graded import Graded, along_grid, ask_graded, beside_grid, in_words, why
 from proxycal.studies.pages import code_digest, machine
 from proxycal.studies.tables import Grid, to_frame, to_markdown
 
@@ -103,14 +104,18 @@ def make(study: RealStudy, out: Path, repetitions: int) -> str:
         "answers": answers_table(study.questions, models),
         "estimates": estimates_table(main),
         "gradual": graded_table(study.questions, models, graded),
-        "along": _clean(along_grid(graded[0], "The graded bias along each column, main question")),
         "findings": findings_table(main),
         "power": power_table(power.table),
     }
+    if graded[0].verdict == "bias found":
+        grids["along"] = _clean(along_grid(graded[0], "The graded bias along each column, main question"))
     for name, grid in grids.items():
         write_table(to_frame(grid), out / "tables" / f"{study.name}-{name}.csv")
     save(figure(study.questions[0], main), out / "figures", f"{study.name}-fit")
-    text = page(study, main, graded[0], grids, placebo, power)
+    reasons = [
+        f"{question.label}: {why(model)}" for question, model in zip(study.questions, models, strict=True)
+    ]
+    text = page(study, main, graded[0], grids, reasons, placebo, power)
     write_text(out / f"{study.name}.md", text)
     return text
 
@@ -138,7 +143,7 @@ def answers_table(questions: tuple[Question, ...], models: list[pc.ProxyCalibrat
 def estimates_table(model: pc.ProxyCalibrator) -> Grid:
     """The estimators of the main fit."""
     rows = [
-        (str(name), *[f"{row[key]:.2f}" for key in ("alpha", "se", "low", "high")], str(row["note"]))
+        (str(name), *[_number(row[key]) for key in ("alpha", "se", "low", "high")], str(row["note"]))
         for name, row in model.summary().iterrows()
     ]
     columns = ("estimator", "alpha", "se", "low", "high", "note")
@@ -172,6 +177,10 @@ def power_table(table: pd.DataFrame) -> Grid:
     ]
     columns = ("size, sds of the outcome", "log dollars", "as a factor", "found in")
     return _grid("power", "Known biases injected into these rows: how often they are found", columns, rows)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "-"
 
 
 def _grid(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
@@ -211,6 +220,7 @@ def page(
     model: pc.ProxyCalibrator,
     graded: Graded,
     grids: dict[str, Grid],
+    reasons: list[str],
     placebo: Refutation,
     power: Power,
 ) -> str:
@@ -224,14 +234,15 @@ def page(
         f"**{model.verdict_}** ({study.questions[0].label}). {_meaning(model, power)}",
         _agreement(verdicts),
         to_markdown(grids["answers"]).rstrip(),
+        "Why, in the words of each fit:\n\n" + "\n".join(f"- {reason}" for reason in reasons),
         f"![The fit](figures/{study.name}-fit.png)",
         to_markdown(grids["estimates"]).rstrip(),
         "## If the bias grades with the county",
         '`method="gradual"` needs no two states. It takes for a bias whatever the county moves in the '
         "reported loss beyond content, *if* the county acts on the true loss only through content.",
         to_markdown(grids["gradual"]).rstrip(),
-        f"{in_words(graded)} {study.exclusion}",
-        *([to_markdown(grids["along"]).rstrip()] if graded.verdict == "bias found" else []),
+        "\n".join(f"- {point}" for point in (*in_words(graded), study.exclusion)),
+        *([to_markdown(grids["along"]).rstrip()] if "along" in grids else []),
         "## Put to the test",
         f"- {placebo}\n- power: {power}",
         to_markdown(grids["power"]).rstrip(),
@@ -251,17 +262,24 @@ def _meaning(model: pc.ProxyCalibrator, power: Power) -> str:
             f"log points too low, a factor of {np.exp(model.alpha_):.1f}. Read the limits before "
             "believing it."
         )
-    factor = np.exp(power.detectable * power.sd)
-    seen = (
-        f"a shift would be found in nine cases of ten only from a factor of about {factor:.0f} on"
-        if np.isfinite(factor)
-        else "no size that was tried would be found in nine cases of ten"
-    )
     return (
         "The losses are left as reported; the size in the table is what a shift would be if one were "
-        f"forced on the data, and is no result. It is no proof of honest figures either: {seen} (section "
-        "Put to the test)."
+        f"forced on the data, and is no result. It is no proof of honest figures either: {_seen(power)} "
+        "(section Put to the test)."
     )
+
+
+def _seen(power: Power) -> str:
+    """Which shifts would have been found; with few tables, which were."""
+    tried = [point for point in power.points if point.alpha > 0.0]
+    tables = max(point.repetitions for point in tried)
+    if tables < TOO_FEW:
+        found = [f"of {np.exp(point.alpha * power.sd):.1f} in {point.chance:.0%}" for point in tried]
+        return f"shifts put into these rows by a factor {', '.join(found)} of {tables} tables each were found"
+    factor = np.exp(power.detectable * power.sd)
+    if np.isfinite(factor):
+        return f"a shift would be found in nine cases of ten only from a factor of about {factor:.0f} on"
+    return "no size that was tried would be found in nine cases of ten"
 
 
 def _agreement(verdicts: set[str]) -> str:

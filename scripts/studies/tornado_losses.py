@@ -33,11 +33,11 @@ LIMITS = (
     "Nearly half of the tornadoes have no loss on record. Blank may mean no loss, or nobody asked. The "
     "main fit leaves them out, so that it cannot see the plainest under-reporting, a loss written down "
     "as nothing; the line 'blank is no loss' takes them as zero, which is also a guess.",
-    "A fit that calls 97% of the losses under-reported has found the few very large ones and named them "
-    "the honest ones: a long tail, turned around. The size that the main question and its variants show "
-    "is of that kind, and not believable even where the verdict is 'bias found'.",
-    "With blank as no loss, the size is the distance from nothing to a usual loss, and the share that "
-    "of the blanks: the fit has found that blanks exist and says nothing about what they hide.",
+    "A fit that calls nearly all losses under-reported (column 'share biased') has found the few very large "
+    "ones and named them the honest ones: a long tail, turned around. Such a size is not believable, "
+    "whatever the verdict.",
+    "With blank as no loss, zero is a value of its own: the fit sets it apart and judges the rest, so that "
+    "it says nothing about what the blanks hide.",
     "Losses are estimates in round figures (50,000 alone is one in thirteen of them), not claims.",
     "What a county is like drives the true loss too: what stands in the path. The model lets the "
     "environment into the content, but a two-valued error that follows exposure cannot be told from an "
@@ -48,11 +48,11 @@ LIMITS = (
     "clusters, outbreaks are not.",
 )
 EXCLUSION = (
-    "**The assumption would not hold either.** Length and width measure the path, not what stands in it: "
-    "density and income move the true loss itself. And who surveys the path is part of the environment: "
-    "offices and years that measure paths differently reach the proxies, which is what the refusals say. So "
-    "neither method says how far a county under-reports. A proxy of the damage that no survey makes "
-    "(satellite images, insurance claims) and losses per value exposed would be needed."
+    "**Does the assumption hold here?** It would not, either. Length and width measure the path, not what "
+    "stands in it: density and income move the true loss itself. And who surveys the path is part of the "
+    "environment: offices and years that measure paths differently reach the proxies, which is what the "
+    "refusals say. So neither method says how far a county under-reports. A proxy of the damage that no "
+    "survey makes (satellite images, insurance claims) and losses per value exposed would be needed."
 )
 
 

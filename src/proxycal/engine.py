@@ -39,6 +39,8 @@ _LEAN: dict[str, Any] = {
 }
 # For this computer only, and no dashboard: who wants one starts a scheduler and passes its address.
 _PRIVATE: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
+# How long a scheduler may take to answer.
+ANSWER_WITHIN = "10s"
 # Seconds between two looks of a worker at whether its program lives.
 _LOOK = 1.0
 Item = TypeVar("Item")
@@ -165,7 +167,7 @@ def _client(distributed: Any, jobs: int, scheduler: str | None) -> Iterator[Any]
     """A client of the scheduler at that address, or of a local cluster that ends with the block."""
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
+            client = distributed.Client(scheduler, timeout=ANSWER_WITHIN, set_as_default=False)
         except (OSError, ValueError) as error:
             raise SettingsError(
                 f"no Dask scheduler answers at '{scheduler}' ({error}): check the address and that it runs"

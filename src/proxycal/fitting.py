@@ -23,6 +23,7 @@ from proxycal.table.answers import describe
 from proxycal.table.encode import Encoder
 from proxycal.table.frames import to_pandas
 from proxycal.table.groups import read_counts, read_weights
+from proxycal.table.truths import too_few_text
 
 if TYPE_CHECKING:
     import os
@@ -53,6 +54,7 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
     pieces = pieces_of(table, roles, settings)
     if pieces is not None:
         large = fit_large(pieces, roles, settings)
+        _say_too_few(settings.method, large.method, roles, large.validated)
         chosen = replace(settings, method=large.method)
         return _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
     encoder, arrays = Encoder.fit_transform(
@@ -62,9 +64,19 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
         settings.scale,
         settings.log_proxies,
     )
-    settings = replace(settings, method=METHODS[settings.method].choose(arrays.validated))
+    asked, settings = (
+        settings.method,
+        replace(settings, method=METHODS[settings.method].choose(arrays.validated)),
+    )
+    _say_too_few(asked, settings.method, roles, arrays.validated)
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))
+
+
+def _say_too_few(asked: str, chosen: str, roles: Roles, validated: int) -> None:
+    """Warn where a truth column was given for method="auto" and has too few truths to learn from."""
+    if roles.truth is not None and METHODS[asked].chooser and chosen != "validated":
+        warnings.warn(too_few_text(roles.truth, validated), ProxycalWarning, stacklevel=4)
 
 
 def fit_files(

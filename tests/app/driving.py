@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # Seconds: a busy machine is slow, a wrong page is wrong for ever.
 PATIENCE = 240
-# Seconds between two looks.
-LOOK = 0.2
+# Seconds between two looks: at first, since most comes at once, and at most, since a look costs too.
+SOON, LATER = 0.02, 0.3
 
 
-def until(driver, condition, why: str):
+def until(condition, why: str):
     """Wait for something to become true; the truth is returned."""
-    wait = WebDriverWait(driver, PATIENCE, LOOK, ignored_exceptions=(Exception,))
-    return wait.until(lambda _: condition(), why)
+    end, pause = time.monotonic() + PATIENCE, SOON
+    while time.monotonic() < end:
+        with suppress(Exception):  # a part of the page that is not there, or no longer
+            if truth := condition():
+                return truth
+        time.sleep(pause)
+        pause = min(1.5 * pause, LATER)
+    raise AssertionError(f"it never came true: {why}")
+
+
+def show(driver, tab: str) -> None:
+    """Turn to a tab and bring it to the front: a browser does not lay out what nobody sees."""
+    driver.switch_to.window(tab)
+    driver.execute_cdp_cmd("Page.bringToFront", {})
 
 
 def text(driver, place: str) -> str:
@@ -28,7 +41,7 @@ def text(driver, place: str) -> str:
 
 def open_page(driver, address: str) -> None:
     driver.get(address)
-    until(driver, lambda: driver.execute_script("return door !== null"), "the page is connected")
+    until(lambda: driver.execute_script("return door !== null"), "the page is connected")
 
 
 def upload(driver, path: Path) -> None:
@@ -78,12 +91,12 @@ def choose_direction(driver, direction: str) -> None:
 
 
 def read(driver, rows: int) -> None:
-    until(driver, lambda: f"{rows:,} rows" in text(driver, "#table_read"), "the table is read")
-    until(driver, lambda: text(driver, "#audit"), "the table is looked over")
+    until(lambda: f"{rows:,} rows" in text(driver, "#table_read"), "the table is read")
+    until(lambda: text(driver, "#audit"), "the table is looked over")
 
 
 def answered(driver) -> None:
-    until(driver, lambda: driver.find_elements("css selector", "#picture_shown svg"), "there is an answer")
+    until(lambda: driver.find_elements("css selector", "#picture_shown svg"), "there is an answer")
 
 
 def facts(driver) -> dict[str, str]:
@@ -102,8 +115,5 @@ def download(driver, link: str, folder: Path) -> Path:
 
 
 def arrived(path: Path) -> Path:
-    for _ in range(int(PATIENCE / LOOK)):
-        if path.exists():
-            return path
-        time.sleep(LOOK)
-    raise AssertionError(f"{path} did not arrive")
+    until(path.exists, f"{path} arrives")
+    return path

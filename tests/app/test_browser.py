@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -19,11 +22,13 @@ from app.driving import (
     open_page,
     read,
     roles_on,
+    show,
     text,
     until,
     upload,
 )
 from browser import use_scheme, use_width
+from proxycal import ProxyCalibrator, Roles
 from proxycal.errors import ProxycalError
 from proxycal.files import write_table
 from proxycal.reading.table import read_table
@@ -46,57 +51,102 @@ def page(browser, program):
     browser.get("about:blank")
 
 
+@dataclass(frozen=True)
+class Given:
+    """A file that a page is given, what is chosen there, and what the API makes of it."""
+
+    path: Path
+    roles: Roles
+    method: Literal["auto", "moments"]
+    model: ProxyCalibrator
+
+    @classmethod
+    def of(cls, table, roles, method, path):
+        write_table(table, path)
+        model = ProxyCalibrator(roles, direction="over", method=method).fit(read_table(path))
+        return cls(path, roles, method, model)
+
+
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
-    """JOBS with a bias that is known, as a file, and what the API makes of it."""
+    """JOBS with a bias that is known."""
     earnings = proxycal.datasets.load_jobs()
     sim = proxycal.inject_bias(earnings.table, earnings.roles, alpha=1.0, random_state=1)
-    path = tmp_path_factory.mktemp("jobs") / "my jobs.csv"
-    write_table(sim.table, path)
-    model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(read_table(path))
-    return path, sim, model
+    return Given.of(sim.table, sim.roles, "auto", tmp_path_factory.mktemp("jobs") / "my jobs.csv")
 
 
 @pytest.fixture(scope="module")
-def done(browser, program, jobs):
-    """A page on which JOBS was uploaded, its roles chosen and the fit run: looked at by several tests."""
-    path, sim, _ = jobs
-    open_page(browser, program.address)
-    upload(browser, path)
-    read(browser, 614)
-    choose_roles(browser, {name: role for role, name in sim.roles})
-    choose_direction(browser, "over")
-    browser.find_element("id", "run").click()
-    answered(browser)
-    until(
-        browser, lambda: browser.switch_to.active_element.get_attribute("id") == "step5", "it has the focus"
-    )
-    tab = browser.current_window_handle
-    browser.switch_to.new_window("tab")  # so that tests of other pages leave this one alone
-    other = browser.current_window_handle
-    yield tab
-    browser.switch_to.window(tab)
-    browser.close()
+def hostile(tmp_path_factory):
+    """A table with a column whose name is markup."""
+    sim = proxycal.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=6.0, random_state=2)
+    roles = Roles("y", sim.roles.proxies, [HOSTILE, "e_2"])
+    table = sim.table.rename(columns={"e_1": HOSTILE})
+    return Given.of(table, roles, "moments", tmp_path_factory.mktemp("hostile") / "mine.csv")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Tabs with an answer, and what the browser said on the way there."""
+
+    jobs: str
+    hostile: str
+    said: list[dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def done(browser, program, jobs, hostile):
+    """Two pages on which a file was uploaded, roles were chosen and the fit run, both at once."""
+    browser.get_log("browser")
+    tabs = []
+    for given in (jobs, hostile):
+        open_page(browser, program.address)
+        upload(browser, given.path)
+        read(browser, given.model.result_.n)
+        choose_roles(browser, {name: role for role, name in given.roles})
+        choose(browser, "method", given.method)
+        choose_direction(browser, "over")
+        browser.find_element("id", "run").click()
+        until(lambda: text(browser, "#words"), "the run has begun")
+        tabs.append(browser.current_window_handle)
+        browser.switch_to.new_window("tab")
+    other = browser.current_window_handle  # tests of other pages leave these alone
+    for tab in tabs:
+        show(browser, tab)
+        answered(browser)
+        until(lambda: browser.switch_to.active_element.get_attribute("id") == "step5", "it has the focus")
+    said = browser.get_log("browser")
+    show(browser, other)
+    yield Answered(*tabs, said)
+    for tab in tabs:
+        browser.switch_to.window(tab)
+        browser.close()
     browser.switch_to.window(other)
+
+
+@contextmanager
+def looking_at(browser, tab):
+    before = browser.current_window_handle
+    show(browser, tab)
+    try:
+        yield browser
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        show(browser, before)
 
 
 @pytest.fixture
 def answer(browser, done):
-    """The page with the answer."""
-    before = browser.current_window_handle
-    browser.switch_to.window(done)
-    yield browser
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    browser.switch_to.window(before)
+    """The page with the answer for JOBS."""
+    with looking_at(browser, done.jobs):
+        yield browser
 
 
 # --- from a file to the answer ---
 
 
 def test_alpha_on_the_page_is_that_of_the_api(answer, jobs):
-    model = jobs[2]
-    found = facts(answer)
+    model, found = jobs.model, facts(answer)
     assert model.verdict_ == text(answer, "#answer .verdict") == "bias found"
     assert found["Estimated size"] == size_text(model.result_.estimate).size
     assert found["95% interval"] == size_text(model.result_.estimate).interval
@@ -105,10 +155,9 @@ def test_alpha_on_the_page_is_that_of_the_api(answer, jobs):
 
 
 def test_the_downloaded_table_is_that_of_the_api_to_the_last_digit(answer, jobs, tmp_path):
-    path, _, model = jobs
-    table = read_table(path)
+    table = read_table(jobs.path)
     found = read_table(download(answer, "get_table", tmp_path))
-    wanted = model.calibrate(table)
+    wanted = jobs.model.calibrate(table)
     assert list(found.columns) == [*table.columns, *wanted.columns]
     assert found[table.columns].equals(table)
     assert found[wanted.columns].equals(wanted)
@@ -117,13 +166,14 @@ def test_the_downloaded_table_is_that_of_the_api_to_the_last_digit(answer, jobs,
 def test_the_report_on_the_page_is_the_file_and_says_the_same(answer, jobs, tmp_path):
     file = download(answer, "get_report", tmp_path).read_text(encoding="utf-8")
     with speaking("app"):
-        jobs[2].report(tmp_path / "wanted.html")
+        jobs.model.report(tmp_path / "wanted.html")
     assert file == (tmp_path / "wanted.html").read_text(encoding="utf-8")
     answer.execute_script("document.getElementById('report-part').open = true")
     frame = answer.find_element("id", "report")
+    answer.execute_script("arguments[0].scrollIntoView()", frame)  # a browser lays out what is looked at
     # Its own script, which its policy names, and no way to this page.
     assert frame.get_attribute("sandbox") == "allow-scripts"
-    until(answer, lambda: frame.size["height"] > 2000, "the report is shown in full length")
+    until(lambda: frame.size["height"] > 2000, "the report is shown in full length")
     answer.switch_to.frame(frame)
     try:
         heading = answer.find_element("tag name", "h1").text
@@ -137,10 +187,8 @@ def test_the_commands_can_be_taken_along(answer, tmp_path):
     commands = download(answer, "get_shell", tmp_path).read_text(encoding="utf-8")
     assert "read_table('my jobs.csv')" in script
     assert "proxycal fit 'my jobs.csv'" in commands
-    assert (
-        script.strip()
-        == answer.execute_script("return document.querySelector('#script').textContent").strip()
-    )
+    shown = answer.execute_script("return document.querySelector('#script').textContent")
+    assert script.strip() == shown.strip()
 
 
 def test_the_pictures_can_be_switched(answer):
@@ -149,7 +197,7 @@ def test_the_pictures_can_be_switched(answer):
     for kind in ("who", "calibrated"):
         answer.find_element("css selector", f"#picture label:has([value={kind}])").click()
         ids = f"#picture_shown svg [id^={kind}-]"
-        until(answer, lambda ids=ids: answer.find_elements("css selector", ids), f"{kind} is drawn")
+        until(lambda ids=ids: answer.find_elements("css selector", ids), f"{kind} is drawn")
         title = text(answer, "#picture_shown h3")
         assert title == text(answer, f"#picture label:has([value={kind}])")
 
@@ -157,9 +205,9 @@ def test_the_pictures_can_be_switched(answer):
 def test_a_change_after_the_answer_is_pointed_out(answer):
     place = "#outcome_of_run"
     choose(answer, "missing", "drop")
-    until(answer, lambda: "calibrate again" in text(answer, place), "it says that settings changed")
+    until(lambda: "calibrate again" in text(answer, place), "it says that settings changed")
     choose(answer, "missing", "raise")
-    until(answer, lambda: text(answer, place) == "", "and takes it back")
+    until(lambda: text(answer, place) == "", "and takes it back")
 
 
 # --- for everybody ---
@@ -235,7 +283,7 @@ def test_the_keyboard_takes_the_files_and_switches_pictures(answer, tmp_path):
     answer.find_element("css selector", "#picture input:checked").send_keys("")
     before = text(answer, "#picture_shown h3")
     press(answer, "ARROW_RIGHT")
-    until(answer, lambda: text(answer, "#picture_shown h3") != before, "the next picture is drawn")
+    until(lambda: text(answer, "#picture_shown h3") != before, "the next picture is drawn")
 
 
 def test_the_keyboard_runs_the_example_and_cancels_it(page, program):
@@ -246,13 +294,13 @@ def test_the_keyboard_runs_the_example_and_cancels_it(page, program):
     assert page.switch_to.active_element.get_attribute("id") == "example"
     walk_to(page, "run")
     press(page)
-    until(page, lambda: page.switch_to.active_element.get_attribute("id") == "cancel", "Cancel has the focus")
-    until(page, lambda: "Step" in text(page, "#words"), "the run says where it is")
+    until(lambda: page.switch_to.active_element.get_attribute("id") == "cancel", "Cancel has the focus")
+    until(lambda: "Step" in text(page, "#words"), "the run says where it is")
     assert page.find_element("id", "bar").get_attribute("max") == "1"
     assert "left" in text(page, "#words") or "Nearly" in text(page, "#words")
     (worker,) = program.workers()
     press(page)
-    until(page, lambda: "cancelled" in text(page, "#outcome_of_run"), "the run is cancelled")
+    until(lambda: "cancelled" in text(page, "#outcome_of_run"), "the run is cancelled")
     assert program.workers() == set()
     assert not Path(f"/proc/{worker}").exists()
     assert page.switch_to.active_element.get_attribute("id") == "run"
@@ -262,23 +310,20 @@ def test_the_keyboard_runs_the_example_and_cancels_it(page, program):
 # --- what goes wrong ---
 
 
-def test_a_broken_file_gives_the_message_of_the_library(page, tmp_path):
+def test_a_broken_file_gives_the_message_of_the_library_and_one_that_is_too_large_is_not_sent(page, tmp_path):
     broken = tmp_path / "broken.csv"
     broken.write_text("y,p,y\n1,2,3\n", encoding="utf-8")
     with pytest.raises(ProxycalError) as caught:
         read_table(broken)
     drop(page, "broken.csv", broken.read_text(encoding="utf-8"))
     wanted = str(caught.value).replace(str(broken), "broken.csv")
-    until(page, lambda: text(page, "#upload-message") == wanted, "the message is shown")
+    until(lambda: text(page, "#upload-message") == wanted, "the message is shown")
     assert not page.find_element("id", "step2").is_displayed()
-
-
-def test_a_file_that_is_too_large_is_not_sent(page, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(200_000_001)  # takes no room on the disk
     upload(page, large)
-    until(page, lambda: "larger than the 200 MB" in text(page, "#upload-message"), "the message is shown")
+    until(lambda: "larger than the 200 MB" in text(page, "#upload-message"), "the message is shown")
     assert "proxycal fit" in text(page, "#upload-message")
 
 
@@ -296,11 +341,11 @@ def test_gaps_are_found_before_the_run_and_its_own_message_is_shown(page, tmp_pa
         assert part in text(page, "#audit")
     page.find_element("id", "run").click()
     wanted = "data cannot tell over-reporting from under-reporting"
-    until(page, lambda: wanted in text(page, "#outcome_of_run"), "the direction is asked for, never guessed")
+    until(lambda: wanted in text(page, "#outcome_of_run"), "the direction is asked for, never guessed")
     choose_direction(page, "over")
     page.find_element("id", "run").click()
     wanted = "already has a column 'mu', which calibration writes: rename it first"
-    until(page, lambda: wanted in text(page, "#outcome_of_run"), "what the run refuses is said on the page")
+    until(lambda: wanted in text(page, "#outcome_of_run"), "what the run refuses is said on the page")
 
 
 def test_roles_that_make_no_sense_are_explained(page, tmp_path):
@@ -311,49 +356,21 @@ def test_roles_that_make_no_sense_are_explained(page, tmp_path):
     assert "t.xlsx: 60 rows, 3 columns." in text(page, "#table_read")
     assert roles_on(page) == {"y": "outcome", "p_1": "proxies", "e_1": "environment"}
     choose_roles(page, {"y": "outcome", "e_1": "environment"})
-    until(page, lambda: "at least one column the role proxy" in text(page, "#audit"), "a proxy is asked for")
+    until(lambda: "at least one column the role proxy" in text(page, "#audit"), "a proxy is asked for")
     page.find_element("id", "run").click()
-    until(page, lambda: "role proxy" in text(page, "#outcome_of_run"), "and nothing runs")
+    until(lambda: "role proxy" in text(page, "#outcome_of_run"), "and nothing runs")
 
 
 # --- one page and another ---
 
 
-def small(alpha: float, seed: int):
-    """A table of its own, with a column whose name is markup."""
-    sim = proxycal.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=alpha, random_state=seed)
-    table = sim.table.rename(columns={"e_1": HOSTILE})
-    return table, proxycal.Roles("y", sim.roles.proxies, [HOSTILE, "e_2"])
-
-
-def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, program, tmp_path):
-    first = page.current_window_handle
-    tabs = {first: (2.0, 1)}
-    page.switch_to.new_window("tab")
-    tabs[page.current_window_handle] = (6.0, 2)
-    for tab, (alpha, seed) in tabs.items():
-        table, roles = small(alpha, seed)
-        write_table(table, tmp_path / f"{seed}.csv")
-        page.switch_to.window(tab)
-        open_page(page, program.address)
-        upload(page, tmp_path / f"{seed}.csv")
-        read(page, 300)
-        choose_roles(page, {name: role for role, name in roles})
-        choose(page, "method", "moments")
-        choose_direction(page, "over")
-        page.find_element("id", "run").click()
-        until(page, lambda: text(page, "#words"), "the run has begun")
-    for tab, (alpha, seed) in tabs.items():
-        page.switch_to.window(tab)
-        answered(page)
-        table, roles = small(alpha, seed)
-        model = proxycal.ProxyCalibrator(roles, direction="over", method="moments").fit(
-            read_table(tmp_path / f"{seed}.csv")
-        )
-        assert facts(page)["Estimated size"] == size_text(model.result_.estimate).size
-        (tmp_path / str(seed)).mkdir()
-        found = read_table(download(page, "get_table", tmp_path / str(seed)))
-        assert (found["y"] == table["y"]).all()
+def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(browser, done, hostile, tmp_path):
+    assert done.said == [], "no error, no script refused by the policy"
+    browser.get_log("browser")
+    with looking_at(browser, done.hostile) as page:
+        assert facts(page)["Estimated size"] == size_text(hostile.model.result_.estimate).size
+        found = read_table(download(page, "get_table", tmp_path))
+        assert (found["y"] == read_table(hostile.path)["y"]).all()
         # Markup in a name is text wherever it stands: the columns, the audit, the pictures, the report.
         assert HOSTILE in roles_on(page)
         assert page.find_elements("css selector", "img") == []
@@ -363,9 +380,7 @@ def test_two_pages_at_once_do_not_mix_and_a_hostile_column_stays_text(page, prog
         assert page.find_elements("css selector", "img") == []
         assert HOSTILE in [one.text for one in page.find_elements("css selector", ".roles code")]
         page.switch_to.default_content()
-    assert page.get_log("browser") == [], "no error, no script refused by the policy"
-    page.close()
-    page.switch_to.window(first)
+        assert page.get_log("browser") == []
 
 
 def test_closing_the_page_ends_its_run_and_deletes_its_files(page, program):
@@ -376,9 +391,9 @@ def test_closing_the_page_ends_its_run_and_deletes_its_files(page, program):
     page.find_element("id", "example").click()
     read(page, ADULTS)
     page.find_element("id", "power").click()
-    until(page, lambda: program.workers(), "the run has begun")
+    until(lambda: program.workers(), "the run has begun")
     assert len(program.folders()) == len(before) + 1
     page.close()
     page.switch_to.window(first)
-    until(page, lambda: program.workers() == set(), "no job is left")
-    until(page, lambda: program.folders() == before, "no file is left")
+    until(lambda: program.workers() == set(), "no job is left")
+    until(lambda: program.folders() == before, "no file is left")

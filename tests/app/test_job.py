@@ -23,6 +23,8 @@ from proxycal.settings import Settings
 @pytest.fixture
 def workspaces(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # A job asks its questions in its own process: two more would be started for four small tables.
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     opened = Workspaces(places=2)
     yield opened
     opened.close_all()

@@ -48,7 +48,10 @@ def by_hand(settings):
 def test_the_page_judges_each_world_by_its_own_target():
     bench = gradual.bench()
     page = bench.page(trials([Done(c.key, c.settings, by_hand(c.settings), None, 1.0) for c in bench.cells]))
-    bias, null, refuse = (part.rows for part in page.parts)
+    bias, allowed, null, refuse = (part.rows for part in page.parts)
+    fits = [row for row in allowed if row["told"] == "the fit, told nothing"]
+    assert [(row["clusters"], row["left"]) for row in fits] == [("50", "0.100"), ("200", "0.100")]
+    assert len(allowed) == 2 * 5
     assert (len(bias), len(null), len(refuse)) == (2 * 13, 2 * 4, 2 * 7)
     assert {(row["left"], row["coverage"], row["reached"]) for row in bias} == {("0.100", "95.0%", "yes")}
     assert {(row["bias found"], row["reached"]) for row in null} == {("10.0%", "**no**")}

@@ -33,6 +33,7 @@ def by_hand(kept, seed):
         "world": "dollars", "n": 1000, "kept": kept, "zeros": 0.15, "seed": seed, "error": None,
         "verdict": "bias found" if found else "no bias found", "ratio": kept * 1.02, "ratio_low": kept * 0.95,
         "ratio_high": kept * 1.05, "share": 0.3 if found else 0.0, "alone_ratio": kept,
+        "told_ratio": kept,
         "alone_verdict": "bias found" if found else "no bias found", "covered": float(seed > 0), "regions": 4,
         "regions_covered": 4.0, "reported_error": -0.3, "calibrated_error": 0.01, "seconds": 1.0,
         "dollar_seconds": None if seed else 60.0, "dollar_verdict": None if seed else "not identified",
@@ -41,13 +42,24 @@ def by_hand(kept, seed):
 
 def test_the_page_judges_what_was_asked():
     rows = [by_hand(kept, seed) for kept in losses.SHARES for seed in range(20)]
-    nation = {"world": losses.NATION, "n": 10_000, "seed": 0, "verdict": "bias found", "covered": 1.0,
-              "regions": 4, "regions_covered": 3.0, "reported_error": -0.3, "calibrated_error": 0.0,
-              "seconds": 4.0, "error": None}  # fmt: skip
-    page = losses.page(pd.DataFrame([*rows, nation]))
-    biased, free, totals, seconds = (part.rows for part in page.parts)
+    page = losses.page(pd.DataFrame(rows))
+    biased, free, selected, totals, seconds = (part.rows for part in page.parts)
+    assert selected == []
     assert [row["reached"] for row in biased] == ["yes", "yes", "yes"]
     assert free[0]["reached"] == "yes"
     assert (totals[0]["coverage"], totals[0]["reached"]) == ("95.0%", "yes")
     assert (totals[1]["coverage"], totals[1]["reached"]) == ("100.0%", "**no**")
     assert seconds[0]["in dollars"] == "60.0"
+
+
+def test_the_page_shows_what_the_verdict_selects():
+    rows = [by_hand(0.5, seed) for seed in range(20)]
+    for row in rows[4:]:
+        row |= {"verdict": "not identified", "alone_verdict": "not identified", "ratio": 0.52}
+    (shown,) = losses.page(pd.DataFrame(rows)).parts[2].rows
+    assert shown["found"] == "4 of 20"
+    assert (shown["ratio: found"], shown["ratio: others"], shown["ratio: all"]) == ("51.0%", "52.0%", "51.8%")
+
+
+def test_who_is_told_who_is_biased_gets_the_ratio():
+    assert abs(losses.told_ratio(losses.draw(3000, 0.5, 0.15, seed=2)) / 0.5 - 1.0) < 0.05

@@ -41,3 +41,15 @@ def test_an_empty_sheet_is_refused(tmp_path, capsys):
     assert main([*start, "--n", "10", "--out", str(sheet), "--quiet"]) == 0
     assert main([*start, "--filled", str(sheet), "--out", str(tmp_path / "x.csv")]) == 2
     assert "fill in the true values first" in capsys.readouterr().err
+
+
+def test_that_rows_are_chosen_at_random_is_said_once(tmp_path, capsys):
+    sim = pc.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=0.0, random_state=0)
+    place = tmp_path / "table.csv"
+    sim.table.to_csv(place, index=False)
+    pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table).save(tmp_path / "run")
+    capsys.readouterr()
+    assert main(["audit", str(tmp_path / "run"), str(place), "--out", str(tmp_path / "sheet.csv")]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("chosen at random") == 1
+    assert err == ""

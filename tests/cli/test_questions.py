@@ -13,6 +13,12 @@ from proxycal.cli import main
 ASKED = ["--outcome", "y", "--proxies", "p_1,p_2", "--environment", "e_1,e_2", "--direction", "over"]
 
 
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    """All cores, the default, are one: starting processes takes longer than these refits."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trust")

@@ -12,10 +12,12 @@ from proxycal import ProxyCalibrator, simulate
 from proxycal.effect.row_truth import (
     RowBias,
     RowTruth,
+    averaged,
     row_truth,
     shared_cov,
     truth_of_factor,
     truth_of_shift,
+    truth_of_states,
 )
 from proxycal.effect.totals import (
     KEPT,
@@ -65,6 +67,48 @@ def test_slopes_are_those_of_the_mean(states):
     moved = replace(base, p=base.p + h * base.p_slope[:, 0], size=base.size + h)
     numeric = (states(y, moved).mean - states(y, base).mean) / h
     np.testing.assert_allclose(states(y, base).slope[:, 0], numeric, rtol=1e-4)
+
+
+def test_chances_are_averaged_over_the_error_of_the_parameters():
+    """Against draws of the parameters; rows that are known, or move with no parameter, stay."""
+    rng = np.random.default_rng(0)
+    odds, moves = (
+        np.array([-6.0, -3.0, 0.0, 2.5]),
+        np.array([[1.0, 0.5], [0.2, -1.0], [1.0, 1.0], [-1.0, 0.3]]),
+    )
+    cov = np.array([[1.5, 0.4], [0.4, 1.0]])
+    p = 1.0 / (1.0 + np.exp(-odds))
+    bias = RowBias(p, np.ones(4), (p * (1.0 - p))[:, None] * moves, np.zeros((4, 2)))
+    draws = 1.0 / (1.0 + np.exp(-(odds + rng.multivariate_normal([0.0, 0.0], cov, size=100_000) @ moves.T)))
+    done = averaged(bias, cov)
+    # The formula is an approximation: far out, in the first row, it is up to twice the mean.
+    np.testing.assert_allclose(done.p[1:], draws.mean(axis=0)[1:], rtol=0.1)
+    assert 1.0 < done.p[0] / draws.mean(axis=0)[0] < 2.0
+    slopes = (draws * (1.0 - draws)).mean(axis=0)[:, None] * moves
+    np.testing.assert_allclose(done.p_slope[1:], slopes[1:], rtol=0.15)
+    known = RowBias(np.array([0.0, 1.0, 0.3]), np.ones(3), np.zeros((3, 2)), np.zeros((3, 2)))
+    np.testing.assert_array_equal(averaged(known, cov).p, known.p)
+
+
+def test_a_doubtful_large_row_is_inside_though_its_chance_at_the_estimate_is_small():
+    """A row of 1,000 that is half reported with 2% at the estimate, and its log-odds known to +- 3 only."""
+    y, p = np.r_[1000.0, np.full(50, 10.0)], np.r_[0.02, np.zeros(50)]
+    slope = np.zeros((51, 1))
+    slope[0] = 0.02 * 0.98
+    bias = RowBias(p, np.full(51, -np.log(2.0)), slope, np.zeros((51, 1)))
+
+    class Doubtful(ToyFit):
+        shared_cov = np.array([[9.0]])
+
+        def row_truth(self, arrays):
+            return truth_of_states(truth_of_factor, arrays.y, bias, self.shared_cov)
+
+    fit, arrays = Doubtful(10.0, "bias found"), arrays_of(y)
+    totals = conclude(fit, sum_rows(fit, arrays, Groups.one(51), np.ones(51)), 0.95)
+    # As calibrated row by row, whatever the interval.
+    assert totals.calibrated[0] == pytest.approx(1500.0 + 0.02 * 1000.0)
+    assert totals.low[0] <= 1500.0 + 1.0
+    assert totals.high[0] > 2400.0
 
 
 def test_without_a_hook_alpha_is_the_shared_parameter():

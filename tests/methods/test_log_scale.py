@@ -150,6 +150,30 @@ def test_a_graded_bias_is_no_mixture_of_two_states():
     np.testing.assert_allclose(np.log(own.y_cal[above]), inner.y_cal, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_limit_that_no_number_holds_is_infinite_and_zeros_stay_zero(fitted):
+    model = fitted[0]
+    fit, arrays = model.result_.method_fit, model.result_.training
+
+    class Unbounded:
+        """The method's own fit with a calibrated logarithm that may be anything upward."""
+
+        def __getattr__(self, name):
+            return getattr(fit.inner, name)
+
+        def predict(self, arrays):
+            own = fit.inner.predict(arrays)
+            return replace(own, y_cal_high=own.y_cal_high + 1e4)
+
+    plain, wide = fit.predict(arrays), replace(fit, inner=Unbounded()).predict(arrays)
+    above = arrays.y > 0
+    assert np.isinf(wide.y_cal_high[above]).all()
+    assert not wide.y_cal_high[~above].any()
+    assert (~above).any()
+    for name in ("y_cal", "y_cal_low"):
+        np.testing.assert_array_equal(getattr(wide, name), getattr(plain, name))
+
+
 def test_zeros_that_the_environment_moves_are_a_finding():
     table, _, _ = losses(n=1000, zeros=0.0)
     rng = np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """Tables too large to select on or to hold at once: the same answer from parts, pieces and all rows."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,10 +23,20 @@ def data_of(world):
     )
 
 
+@pytest.fixture(scope="module")
+def known():
+    """1,200 rows with a bias of 4, every second of them, and the fits of both."""
+    data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
+    part = data.take(np.arange(0, 1200, 2))
+    return SimpleNamespace(
+        data=data, part=part, whole=exact.fit_exact(data), sample=exact.fit_exact(part, total=1200.0)
+    )
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "clusters"])
-def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch, kind):
-    data = data_of(draw_world(kind, 1200, 4.0, seed=3))
-    whole = exact.fit_exact(data)
+def test_leaders_that_meet_on_a_part_end_at_the_maximum_of_all_rows(monkeypatch, known, kind):
+    data = known.data if kind == "gaussian" else data_of(draw_world(kind, 1200, 4.0, seed=3))
+    whole = known.whole if kind == "gaussian" else exact.fit_exact(data)
     monkeypatch.setattr(exact, "JUDGE_ROWS", 400)
     parted = exact.fit_exact(data, compare_rows=300)
     assert parted.n_compared == 300
@@ -60,26 +71,20 @@ def test_pieces_formed_anew_are_the_pieces_that_are_kept(monkeypatch):
     assert anew.gain == pytest.approx(kept.gain, rel=1e-6)
 
 
-def test_the_lead_of_a_bias_is_that_of_a_fit_in_memory():
-    data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
-    part = data.take(np.arange(0, 1200, 2))
-    sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
-    answer = fit_full_data(sample, lambda frame: frame.chunks(data), 1200.0, part)
-    assert answer.gain == pytest.approx(whole.gain, rel=1e-4)
+def test_the_lead_of_a_bias_is_that_of_a_fit_in_memory(known):
+    answer = fit_full_data(known.sample, lambda frame: frame.chunks(known.data), 1200.0, known.part)
+    assert answer.gain == pytest.approx(known.whole.gain, rel=1e-4)
 
 
-def test_a_model_without_a_bias_that_cannot_catch_up_changes_no_size(monkeypatch):
+def test_a_model_without_a_bias_that_cannot_catch_up_changes_no_size(monkeypatch, known):
     for module in ("full_data", "settle"):
         near = replace(THRESHOLDS, exact_lead=THRESHOLDS.too_far_behind)
         monkeypatch.setattr(f"proxycal.mixture.{module}.THRESHOLDS", near)
-    data = data_of(draw_world("gaussian", 1200, 4.0, seed=3))
-    part = data.take(np.arange(0, 1200, 2))
-    sample, whole = exact.fit_exact(part, total=1200.0), exact.fit_exact(data)
-    answer = fit_full_data(sample, lambda frame: frame.chunks(data), 1200.0, part)
+    answer = fit_full_data(known.sample, lambda frame: frame.chunks(known.data), 1200.0, known.part)
     assert answer.converged
     # Twice the sample is worth a BIC of about one for each of its parameters, of which there are 40.
-    assert 0.0 < answer.gain - whole.gain < 120.0
-    np.testing.assert_allclose(answer.shift, whole.shift, rtol=1e-6)
+    assert 0.0 < answer.gain - known.whole.gain < 120.0
+    np.testing.assert_allclose(answer.shift, known.whole.shift, rtol=1e-6)
 
 
 def test_all_rows_choose_between_models_that_a_sample_cannot_tell_apart():

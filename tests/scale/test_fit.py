@@ -152,6 +152,15 @@ def test_a_sample_chooses_and_all_rows_fit(kind, n, size, monkeypatch, short_bat
     assert any("a sample of " in one.reading for one in model.findings_)
 
 
+def test_what_the_outcome_is_more_rows_say_than_the_sample(monkeypatch):
+    # The zeros of 900 rows look like a lower limit, those of all like what they are.
+    monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
+    world = draw_world("zero-inflated", 2500, 5.0, seed=8300092)
+    model = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    assert not model.result_.method_fit.outcome.ranged
+    assert "one spike" in model.result_.method_fit.evidence.shape
+
+
 def test_without_a_bias_all_rows_decide(monkeypatch):
     monkeypatch.setattr("proxycal.scale.sample.SAMPLE_ROWS", 900)
     world = draw_world("exponential", 2500, 0.0, seed=8)

@@ -24,7 +24,7 @@ def scripts():
         patch.syspath_prepend(str(SCRIPTS))
         yield {
             name: importlib.import_module(name)
-            for name in ("study_page", "tornado_losses", "hurricane_losses", "check_storms")
+            for name in ("study_page", "tornado_losses", "hurricane_losses", "check_storms", "nation")
         }
 
 
@@ -132,8 +132,25 @@ def test_a_study_writes_its_page_tables_and_figure(scripts, folder, tmp_path, mo
     assert study.exclusion in text
     assert "{" not in text
     assert (tmp_path / "figures" / "tornado-fit.png").stat().st_size > 10_000
+    # What the gradual method holds back is nowhere.
+    assert (tmp_path / "tables" / "tornado-along.csv").exists() == ("log points on average" in text)
     answers = pd.read_csv(tmp_path / "tables" / "tornado-answers.csv")
     assert answers["rows"].tolist() == [len(study.questions[0].table)]
+
+
+def test_the_simulated_nation_is_told_beside_its_truth(scripts, tmp_path):
+    text = scripts["nation"].make(tmp_path, counties=160)
+    assert text == (tmp_path / "nation.md").read_text(encoding="utf-8")
+    assert "SIMULATED" in text
+    for part in ("About counties", "Under which assumption", "Does the assumption hold here?"):
+        assert f"**{part}" in text
+    graded = pd.read_csv(tmp_path / "tables" / "nation-graded.csv").set_index("fit")
+    assert list(graded.index) == ["all hazards", "Flooding"]
+    # With one factor of exp(1.8), the mean bias above the least biased tenth lies below 1.8.
+    assert graded["mean_bias_true"].between(0.3, 1.8).all()
+    shown = [f"| {truth:.2f} |" in text for truth in graded["mean_bias_true"]]
+    assert all(shown)
+    assert (tmp_path / "figures" / "nation-ratio.png").stat().st_size > 10_000
 
 
 def test_verdicts_that_differ_are_said_to(scripts):

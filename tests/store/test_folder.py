@@ -93,20 +93,63 @@ def test_places_that_cannot_hold_a_run_are_named(tmp_path):
         save_run(tmp_path / "file" / "run", small_run())
 
 
-def test_killed_at_any_moment_a_run_folder_is_whole(tmp_path):
+def save_for_ever(folder: str) -> None:
+    while True:
+        for seed in range(2):
+            save_run(folder, small_run(seed))
+
+
+# Imports once; then each line that names a folder is a new process that saves there.
+FORKING = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_folder import save_for_ever
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that are killed
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        save_for_ever(line.rstrip())
+    print(pid, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def start_saving():
+    """start_saving(folder): the id of a new process that saves runs there until it is killed."""
+    command = [sys.executable, "-c", FORKING, str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+
+        def start(folder: Path) -> int:
+            print(folder, file=forking.stdin, flush=True)
+            return int(forking.stdout.readline())
+
+        yield start
+        forking.stdin.close()
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    while lives(pid):
+        time.sleep(0.001)
+
+
+def test_killed_at_any_moment_a_run_folder_is_whole(tmp_path, start_saving):
     folder = tmp_path / "run"
     save_run(folder, small_run(0))
     (folder / "notes.txt").write_text("mine")
     moments = random.Random(0)
-    for _ in range(4):
-        command = [sys.executable, "-c", SAVING, str(folder), str(Path(__file__).parent)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        child.stdout.readline()
+    for _ in range(8):
+        pid = start_saving(folder)
         time.sleep(moments.uniform(0.0, 0.2))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+        kill(pid)
         found = load_run(folder)
         assert same(found, small_run(found.results["seed"]))
     save_run(folder, small_run(0))
@@ -124,35 +167,18 @@ def test_a_save_killed_between_its_two_renames_is_undone(run_folder):
     assert [entry.name for entry in run_folder.parent.iterdir()] == ["run"]
 
 
-SAVING = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from test_folder import small_run
-from proxycal.store.folder import save_run
-print("ready", flush=True)
-while True:
-    for seed in range(2):
-        save_run(sys.argv[1], small_run(seed))
-"""
-
-
-def test_who_reads_while_others_save_gets_the_old_or_the_new_whole(run_folder):
-    command = [sys.executable, "-c", SAVING, str(run_folder), str(Path(__file__).parent)]
-    writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+def test_who_reads_while_others_save_gets_the_old_or_the_new_whole(run_folder, start_saving):
+    writers = [start_saving(run_folder) for _ in range(2)]
     try:
-        for writer in writers:
-            writer.stdout.readline()
         seen = set()
         for _ in range(200):
             found = load_run(run_folder)
             assert same(found, small_run(found.results["seed"]))
             seen.add(found.results["seed"])
-        assert all(writer.poll() is None for writer in writers)
+        assert all(map(lives, writers))
     finally:
         for writer in writers:
-            writer.kill()
-            writer.wait()
-            writer.stdout.close()
+            kill(writer)
     assert seen == {0, 1}
 
 

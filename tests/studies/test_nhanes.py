@@ -87,6 +87,9 @@ def test_a_quick_study_writes_page_tables_and_figures(rows, tmp_path, monkeypatc
     assert "QUICK RUN" in page
     assert "Cells that failed" not in page
     assert "weight: **no" in page
+    assert 'weight, `method="gradual"`: **' in page
+    left = value(rows, "proxycal", "rmse")
+    assert f'With 10% of the people measured, `method="validated"` leaves **{left:.2f}**' in page
     made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("nhanes-*")}
     assert {
         f"figures/nhanes-{name}.{end}" for name in ("rmse", "groups", "error") for end in ("png", "pdf")

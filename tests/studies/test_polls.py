@@ -48,6 +48,7 @@ def test_the_study_finds_sponsors_and_says_where_it_fails(table, tmp_path, monke
     assert "The sign is right in 4 of 4 fits" in text
     assert "The failure: what all polls of a race share" in text
     assert "CC BY 4.0" in text
+    assert '`method="exact"` on the same polls: **not identified**' in text
     made = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert {
         "results.md",
@@ -77,3 +78,4 @@ def test_a_lean_that_is_wrong_is_marked():
     assert "1 of 1 methods are off by more than 2 standard errors (IVR)" in text
     assert "**14.1**" in text
     assert "QUICK RUN" in text
+    assert "What the default method says" not in text

@@ -141,17 +141,18 @@ def slow(settings):
     time.sleep(0.15)
     return [{"n": settings["n"], "root": settings["n"] ** 0.5}]
 
-cells = [Cell(f"n={n}", {"n": n}) for n in range(8)]
-sweep(cells, slow, Path(sys.argv[1]), {"v": 1}, How(resume=sys.argv[2] == "resume"))
+sweep([Cell(f"n={n}", {"n": n}) for n in range(8)], slow, Path(sys.argv[1]), {"v": 1}, How())
 """
+
+
+def roots(settings):
+    """As `slow`, in no time."""
+    return [{"n": settings["n"], "root": settings["n"] ** 0.5}]
 
 
 def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     """Kill -9 after two cells; --resume; the same rows as a run that nobody disturbed."""
-    script = tmp_path / "slow.py"
-    script.write_text(SLOW)
-    start = [sys.executable, str(script)]
-    killed = subprocess.Popen([*start, str(tmp_path / "killed"), "new"])
+    killed = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path / "killed")])
     while len(list((tmp_path / "killed" / "cells").glob("n=*.json"))) < 2:
         assert killed.poll() is None, "it ended before it could be killed"
         time.sleep(0.01)
@@ -160,10 +161,8 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path):
     cells = [Cell(f"n={n}", {"n": n}) for n in range(8)]
     before = [cell.key for cell in finished(cells, tmp_path / "killed")]
     assert 2 <= len(before) < 8
-    subprocess.run([*start, str(tmp_path / "killed"), "resume"], check=True)
-    subprocess.run([*start, str(tmp_path / "whole"), "new"], check=True)
-    resumed = list(finished(cells, tmp_path / "killed"))
-    assert rows(resumed) == rows(finished(cells, tmp_path / "whole"))
+    resumed = sweep(cells, roots, tmp_path / "killed", {"v": 1}, How(resume=True))
+    assert rows(resumed) == rows(sweep(cells, roots, tmp_path / "whole", {"v": 1}, How()))
     assert len(resumed) == 8
 
 

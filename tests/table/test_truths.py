@@ -21,7 +21,8 @@ def asked(known, times=1.0):
 
 
 @pytest.mark.parametrize(
-    ("known", "words"), [(29, "the true value of 29 of 100 rows"), (1, "the true value of 1 of 100 rows")]
+    ("known", "words"),
+    [(known, f"the true value of {known} of 100 rows") for known in (29, 1, 0)],
 )
 def test_few_validated_rows_are_counted(known, words):
     assert asked(known).ok
@@ -34,3 +35,27 @@ def test_thirty_are_enough_and_other_units_are_named():
     assert not wrong.ok
     assert wrong.value == pytest.approx(1000.0)
     assert "other units" in wrong.reading
+
+
+def test_every_row_may_be_validated():
+    assert "enough to learn from" in asked(100).reading
+
+
+def test_text_for_a_truth_is_said_once_and_nothing_is_called_usable():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"y": rng.random(100), "p": rng.random(100), "e": rng.random(100)})
+    table["t"] = np.where(np.arange(100) < 40, "high", None)
+    findings = audit(table, ROLES)
+    assert not [finding for finding in findings if finding.topic == "truth"]
+    [wrong] = [finding for finding in findings if not finding.ok]
+    assert (wrong.topic, wrong.must_fix) == ("numeric", True)
+    assert wrong.reading == "The truth must be numeric, and 't' is not."
+
+
+def test_one_text_among_the_truths_is_named():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"y": rng.random(100), "p": rng.random(100), "e": rng.random(100)})
+    table["t"] = [f"{value:.3f}" for value in rng.random(40)] + [None] * 60
+    table.loc[3, "t"] = "about 5"
+    [wrong] = [finding for finding in audit(table, ROLES) if not finding.ok]
+    assert wrong.reading == "Column 't' holds numbers written as text, beside 'about 5'."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.cli.options import Json, Quiet, Run, SafeCsv, Seed, Table
+from proxycal.errors import ProxycalWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +50,15 @@ def audit(
         _take_back(model, frame, filled, out, safe_csv, quiet, json_output)
         return
     model.random_state = seed
-    plan = model.plan_audit(frame, n)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ProxycalWarning)
+        plan = model.plan_audit(frame, n)
     write_table(plan, out, safe_csv)
     reading = plan.attrs["reading"]
+    for warning in told:
+        # The reading is printed below, and says why rows were chosen at random; it is not said twice.
+        if str(warning.message) != reading:
+            warnings.warn(warning.message, stacklevel=2)
     if json_output:
         facts = {"rows": len(plan), "out": str(out), "reading": reading, "ratio": plan.attrs["ratio"]}
         console.print_json(facts | {"random": plan.attrs["random"]})

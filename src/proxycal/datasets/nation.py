@@ -49,7 +49,8 @@ class Nation:
 
     sheldus, transitions, counties, zones : files. storm_events : a file per year
     truth : fips, hazard, year, true_loss and reported_loss in dollars of 2023, a in {0, 1}, and
-        shift = alpha * a, by which the log of the loss was under-reported
+        shift = alpha * a, by which the log of the loss was under-reported, and expected_shift, its mean over
+        counties with the same environment
     """
 
     folder: Path
@@ -92,7 +93,7 @@ def simulate_disasters(
     changes = draw_changes(events, rng, sd_proxy)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    truth = events[["fips", "hazard", "year", "true_loss", "reported_loss", "a", "shift"]]
+    known = ["fips", "hazard", "year", "true_loss", "reported_loss", "a", "shift", "expected_shift"]
     return Nation(
         folder=folder,
         sheldus=nation_files.write_sheldus(events, folder, rng),
@@ -100,7 +101,7 @@ def simulate_disasters(
         zones=nation_files.write_zones(counties, folder),
         transitions=nation_files.write_transitions(changes, folder),
         counties=nation_files.write_counties(counties, folder),
-        truth=truth.reset_index(drop=True),
+        truth=events[known].reset_index(drop=True),
     )
 
 
@@ -150,13 +151,19 @@ def draw_events(
     D = 0.55 * people + severity + 1.1 * rng.normal(size=n)
     # Small, poor and less schooled counties under-report more often.
     gate = -0.8 * people + 0.9 * _standard(events["poverty_rate"]) - 0.5 * _standard(events["pct_bachelors"])
-    a = (rng.random(n) < expit(gate)).astype(int)
-    size = events["hazard"].map(alpha) if isinstance(alpha, Mapping) else alpha
-    shift = np.asarray(size, dtype=float) * a
+    chance = expit(gate)
+    a = (rng.random(n) < chance).astype(int)
+    size = np.asarray(events["hazard"].map(alpha) if isinstance(alpha, Mapping) else alpha, dtype=float)
+    shift = size * a
     log_loss = 11.2 + 1.2 * D + sd_loss * rng.normal(size=n)
     true_loss = np.where(rng.random(n) < _NO_LOSS, 0.0, np.exp(log_loss))
     return events.assign(
-        damage=D, a=a, shift=shift, true_loss=true_loss, reported_loss=true_loss * np.exp(-shift)
+        damage=D,
+        a=a,
+        shift=shift,
+        expected_shift=size * chance,
+        true_loss=true_loss,
+        reported_loss=true_loss * np.exp(-shift),
     )
 
 

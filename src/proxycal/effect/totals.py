@@ -8,7 +8,8 @@ not?), while the error of theta, the parameters of the bias, is the same in all 
 Sizes over decades are no case for a normal interval: one large row that may be biased, or not, moves a total
 by a jump, and a jump of small probability is missed by any number of standard deviations. So the rows of most
 doubt are kept one by one (jump and chance), and the interval is that of their sum, all other rows and theta
-being normal around it.
+being normal around it. The chance is averaged over the error of theta: at the estimate itself it is too sure
+(`averaged` in row_truth.py), and an interval made with it misses large rows that are biased after all.
 
 Every sum is over rows, so that the sums of pieces of a table add up. The mean m_i is taken in the outcome's
 own units: where the bias is a factor, of y * exp(-size) and not of the logarithm, which would be too low.
@@ -51,9 +52,9 @@ class TotalSums:
     """Sums over the rows of G groups, of a table or a piece of one; those of pieces add up.
 
     labels : G values of the grouping column, (None,) without one. rows, weight : (G,) how many rows, and
-    their weight. reported, calibrated, variance : (G,) sums of w y, w mean, w^2 variance. slope, extra :
-    (G, k) and (G, m) sums with w. jump, chance : (G, K) w jump and chance of the rows of most doubt, zeros
-    where there are fewer. unanswered : rows left out for missing values.
+    their weight. reported, calibrated, middle, variance : (G,) sums of w y, w mean, w middle, w^2 variance.
+    slope, extra : (G, k) and (G, m) sums with w. jump, chance : (G, K) w jump and chance of the rows of most
+    doubt, zeros where there are fewer. unanswered : rows left out for missing values.
     """
 
     labels: tuple[Hashable, ...]
@@ -61,6 +62,7 @@ class TotalSums:
     weight: np.ndarray
     reported: np.ndarray
     calibrated: np.ndarray
+    middle: np.ndarray
     variance: np.ndarray
     slope: np.ndarray
     extra: np.ndarray
@@ -174,6 +176,7 @@ def _sums_of(truth: RowTruth, y: np.ndarray, groups: Groups, w: np.ndarray, time
         weight=by_group(every),
         reported=by_group(every * y),
         calibrated=by_group(every * truth.mean),
+        middle=by_group(every * (truth.mean if truth.middle is None else truth.middle)),
         variance=by_group(every * w * truth.variance),
         slope=by_columns(truth.slope),
         extra=by_columns(truth.extra),
@@ -213,7 +216,9 @@ def conclude(
         raise SettingsError(f"statistic={statistic!r} is not known: use 'total' or 'mean'")
     named = _in_order(sums)
     calibrated, variance = finish(fitted, named)
-    low, high = intervals(calibrated, variance, named.jump, named.chance, level)
+    middle = calibrated + (named.middle - named.calibrated)
+    low, high = intervals(middle, variance, named.jump, named.chance, level)
+    low, high = np.minimum(low, calibrated), np.maximum(high, calibrated)
     if not is_known(fitted):
         low = high = np.full_like(calibrated, np.nan)
     unit = np.where(named.weight > 0.0, named.weight, np.nan) if statistic == "mean" else 1.0

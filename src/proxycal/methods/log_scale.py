@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from proxycal.effect.row_truth import RowTruth, row_bias, shared_cov, sure_of, truth_of_factor
+from proxycal.effect.row_truth import (
+    RowTruth,
+    row_bias,
+    shared_cov,
+    sure_of,
+    truth_of_factor,
+    truth_of_states,
+)
 from proxycal.errors import TableError
 from proxycal.methods.checks.zeros import ZeroTest, fit_logistic, zero_test
 from proxycal.methods.packing import pack, unpack
@@ -143,8 +150,14 @@ class LogFit:
 
     @property
     def shared_cov(self) -> np.ndarray:
-        """Covariance of the parameters that all rows share."""
-        return shared_cov(self.inner)
+        """Covariance of the parameters that all rows share.
+
+        A sandwich is that of many rows. With k parameters in n rows it falls short by the factor that the
+        residuals of a regression do, n / (n - k).
+        """
+        cov, n = shared_cov(self.inner), len(self.positive)
+        k = len(cov)
+        return cov * (n / (n - k)) if n > k else cov
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer in the outcome's own units; a zero stays zero."""
@@ -169,7 +182,8 @@ class LogFit:
 
     def row_truth(self, arrays: Arrays) -> RowTruth:
         """The true outcome of each row, with the error that all rows share; a zero is a zero."""
-        return truth_of_factor(outcome_of(arrays), row_bias(self.inner, self._in_logs(arrays)))
+        bias = row_bias(self.inner, self._in_logs(arrays))
+        return truth_of_states(truth_of_factor, outcome_of(arrays), bias, self.shared_cov)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""
@@ -284,7 +298,10 @@ def _two_states(fit: MethodFit, predicted: Prediction) -> tuple[np.ndarray, np.n
 
 
 def _times(y: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    return np.where(y > 0.0, np.exp(logs), 0.0)
+    """exp(logs), 0 where the report is zero: what stands there in place of its logarithm may be anything."""
+    with np.errstate(over="ignore"):
+        # A limit of so many log points that no number holds it bounds nothing: infinite is the right answer.
+        return np.exp(logs, out=np.zeros_like(y), where=y > 0.0)
 
 
 def _zeros(test: ZeroTest, arrays: Arrays, count: int, n: int) -> Zeros:

@@ -83,7 +83,8 @@ class LargeFit:
     """A fit of all rows, and the sample that stands for them wherever a reader looks at rows.
 
     frame, arrays : the sampled rows, as they are and encoded. named : the same rows under the index that
-    names them. n : rows in the fit. method : that was used, also where it was chosen by the data.
+    names them. n, validated : rows in the fit, and those with their truth. method : that was used, also where
+    it was chosen by the data.
     """
 
     encoder: Encoder
@@ -92,6 +93,7 @@ class LargeFit:
     named: pd.DataFrame
     arrays: Arrays
     n: int
+    validated: int
     method: str
 
 
@@ -184,7 +186,7 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     method = METHODS[settings.method].choose(seen.validated)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
-    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, method)
+    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, seen.validated, method)
 
 
 def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:

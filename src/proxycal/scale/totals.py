@@ -132,7 +132,9 @@ def _nothing(fit: Fit, labels: Sequence[Hashable], rows: int) -> TotalSums:
     zeros, none = np.zeros(groups), np.zeros((groups, 0))
     slope = np.zeros((groups, len(shared_cov(fit.method_fit))))
     counts = np.zeros(groups, dtype=np.int64)
-    return TotalSums(tuple(labels), counts, zeros, zeros, zeros, zeros, slope, none, none, none, rows)
+    return TotalSums(
+        tuple(labels), counts, zeros, zeros, zeros, zeros, zeros, slope, none, none, none, unanswered=rows
+    )
 
 
 def _laid_out(totals: Totals, like: Any = None) -> Any:

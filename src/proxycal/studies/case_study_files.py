@@ -41,7 +41,7 @@ _REAL = "Property losses in dollars of 2023, calibrated by land-cover change."
 SIMULATED = "SIMULATED counties and losses: nothing here is a fact about a real place."
 _QUICK = " QUICK RUN: a smoke test on part of the counties, not evidence."
 LIMITS = (
-    "Limits: a reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
+    "A reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
     "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
     "to roofs, flooded cellars); intervals of totals are valid only if the model is, and there is none for "
     "all hazards where one of them has no finding."
@@ -49,10 +49,11 @@ LIMITS = (
 _GRADUAL = (
     "The same rows by method='gradual', which needs no two states: what the county moves in the reported "
     "loss beyond content is the bias, if the county acts on the true loss only through content. Its size is "
-    "a mean over all counties but the least biased tenth, biased or not, in log dollars; change_pct is what "
-    "it adds to the reported total. The simulated nation keeps that assumption, real counties need not: what "
-    "stands in a county moves its true loss. The notes say how strong such an effect would have to be, in "
-    "terms of the strongest measured column."
+    "a mean over all counties but the least biased tenth, relative to that tenth, in log dollars "
+    "(mean_bias_true is the same mean of the truth); change_pct is what it adds to the reported total. The "
+    "simulated nation keeps that assumption, real counties need not: what stands in a county moves its true "
+    "loss. The notes say how strong such an effect would have to be, in terms of the strongest measured "
+    "column."
 )
 
 
@@ -158,7 +159,7 @@ def page(results: CaseStudy, joined: Study, year: int, note: str) -> str:
         f"![difference per head](figures/maps-{PER_HEAD.name}-{year}.png)", "",
         "![hazards](figures/hazards.png)", "",
         f"The maps of the mean |tau|, the paper's own, are in figures/maps-{TAU.name}-{year}.png.", "",
-        "Interactive map: map.html. County table: counties.csv.", "", LIMITS, "",
+        "Interactive map: map.html. County table: counties.csv.", "", "## Limits", "", LIMITS, "",
         "## Rows kept and dropped, by source", "", lines(joined.account), "",
     ]  # fmt: skip
     return "\n".join(parts)

@@ -36,6 +36,7 @@ class Graded:
     reading : what the claim rests on and how strong a violation would undo it, or why there is no answer
     along : the bias by level, or its change from the 10th to the 90th percentile of a column
     cautions : findings that speak against the intervals of an answer
+    claim : what a size would be relative to and rest on, also where none is given; empty without an estimate
     change_pct : calibrated over reported total, in percent; NaN where it was not asked for
     """
 
@@ -47,6 +48,7 @@ class Graded:
     along: tuple[Estimate, ...]
     change_pct: float = _NO_ANSWER
     cautions: tuple[str, ...] = ()
+    claim: str = ""
 
     @property
     def size(self) -> str:
@@ -74,7 +76,24 @@ def ask_graded(table: pd.DataFrame, roles: Roles, with_total: bool = False, **se
     )
     low, high = model.alpha_interval_
     along = tuple(row for row in model.result_.estimates if row.name.startswith(_PREFIX))
-    return Graded(model.verdict_, model.alpha_, low, high, reading, along, change, () if refused else against)
+    return Graded(
+        model.verdict_,
+        model.alpha_,
+        low,
+        high,
+        reading,
+        along,
+        change,
+        () if refused else against,
+        model.result_.method_fit.details.claim,
+    )
+
+
+def why(model: ProxyCalibrator) -> str:
+    """What decided a verdict of the exact method: how models compare, and whatever forbids a claim."""
+    decided = [one for one in model.findings_ if one.topic == "comparison"]
+    decided += [one for one in model.findings_ if not one.ok and one.topic != "comparison"]
+    return " ".join(one.reading for one in decided)
 
 
 def beside_grid(rows: Sequence[tuple[str, str, Graded]], title: str) -> Grid:
@@ -95,20 +114,47 @@ def along_grid(graded: Graded, title: str) -> Grid:
     return Grid("along", title, tuple(("", name) for name in names), tuple(cells))
 
 
-def in_words(graded: Graded) -> str:
-    """What the answer would say about counties, taken at its word."""
+def in_words(graded: Graded) -> list[str]:
+    """What can be said about counties, under which assumption, and what would undo it: points of a list."""
+    condition = (
+        "The county acts on the true loss only through content, that is, through what the proxies see."
+    )
     if graded.verdict == "not identified":
-        return f"Nothing is said about counties: the method refuses. {graded.reading}"
+        held_back = (
+            f"There is no answer to undo. A size, had one been given, would hold {graded.claim}."
+            if graded.claim
+            else "There is no answer to undo."
+        )
+        return [
+            f"**About counties:** nothing. The method refuses: {graded.reading}",
+            f"**Under which assumption it would speak:** {condition}",
+            f"**What would undo it:** {held_back}",
+        ]
     if graded.verdict == "no bias found":
-        return f"Nothing is said about counties: no graded bias is found. {graded.reading}"
+        return [
+            f"**About counties:** no bias that grades with them is found. {graded.reading}",
+            f"**Under which assumption:** {condition}",
+        ]
+    cautions = [f"**Its intervals:** {caution}" for caution in graded.cautions]
+    return [
+        f"**About counties, taken at its word:** losses are under-reported by {graded.alpha:.2f} log points "
+        f"on average (95% interval {graded.low:.2f} to {graded.high:.2f}), a factor of "
+        f"{np.exp(graded.alpha):.1f}: {_where(graded)}.",
+        f"**Under which assumption, and what would undo it:** {condition} {graded.reading}",
+        *cautions,
+    ]
+
+
+def _where(graded: Graded) -> str:
+    """The columns along which the bias changes beyond its interval."""
     clear = [row for row in graded.along if row.low > 0.0 or row.high < 0.0]
-    listed = "; ".join(
-        f"{'more' if row.alpha > 0.0 else 'less'} under-reporting where {row.name.removeprefix(_PREFIX)} is "
-        f"high, by {abs(row.alpha):.1f} log points from its 10th to its 90th percentile"
-        for row in clear
-    )
-    return (
-        f"Taken at its word, losses are under-reported by {graded.alpha:.2f} log points on average, a factor "
-        f"of {np.exp(graded.alpha):.1f}: {listed or 'no single column stands out'}. {graded.reading}"
-        + "".join(f" {caution}" for caution in graded.cautions)
-    )
+    listed = []
+    for row in clear:
+        name, side = row.name.removeprefix(_PREFIX), "more" if row.alpha > 0.0 else "less"
+        size = f"by {abs(row.alpha):.1f} log points"
+        listed.append(
+            f"{side} under-reporting at {name}, {size} beside the commonest level"
+            if "=" in name
+            else f"{side} under-reporting where {name} is high, {size} from its 10th to its 90th percentile"
+        )
+    return "; ".join(listed) or "no single column stands out"

@@ -29,6 +29,7 @@ from proxycal.errors import ProxycalWarning, StoreError
 from proxycal.files import write_table
 from proxycal.model import ProxyCalibrator
 from proxycal.studies import validated
+from proxycal.studies.graded import ask_graded
 from proxycal.studies.pages import code_digest
 from proxycal.studies.sweep import Cell, sweep
 from proxycal.studies.validated import prediction_powered_mean, regression_calibration
@@ -36,6 +37,7 @@ from proxycal.studies.validated import prediction_powered_mean, regression_calib
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from proxycal.studies.graded import Graded
     from proxycal.studies.sweep import Done, How
 
 SHARES = (0.0, 0.05, 0.1, 0.2)
@@ -60,7 +62,8 @@ def cells(quick: bool) -> list[Cell]:
     work = [_cell("weight", True, share, seed, 1) for share in (0.0, 0.1) for seed in _seeds("bmi", share)]
     for outcome in OUTCOMES:
         work += [_cell(outcome, False, share, seed, 1) for share in SHARES for seed in _seeds(outcome, share)]
-    return work
+    # First draws first, so that an unfinished run holds something of everything.
+    return sorted(work, key=lambda cell: int(cell.settings["seed"]))
 
 
 def _seeds(outcome: str, share: float) -> range:
@@ -80,10 +83,11 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     table = data.table.iloc[:: int(settings["step"])].reset_index(drop=True)
     reported, measured = (table[name].to_numpy(dtype=float) for name in OUTCOMES[outcome])
     truth = table[VALIDATED].to_numpy(dtype=float) if settings["share"] else np.full(len(table), np.nan)
-    model, exact = (
-        ProxyCalibrator(data.roles, method=method, direction=DIRECTIONS[outcome]).fit(table)
-        for method in ("auto", "exact")
-    )
+    model = ProxyCalibrator(data.roles, method="auto", direction=DIRECTIONS[outcome]).fit(table)
+    exact = model
+    if settings["share"]:
+        # Without validated rows it is the same fit.
+        exact = ProxyCalibrator(data.roles, method="exact", direction=DIRECTIONS[outcome]).fit(table)
     with warnings.catch_warnings():
         # "left as reported" is what the page says in its own words.
         warnings.simplefilter("ignore", ProxycalWarning)
@@ -99,6 +103,8 @@ def run_cell(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         "exact, verdict ignored": exact.result_.method_fit.predict(arrays).y_cal,
     }
     rows = _fit_rows(model)
+    if not settings["share"]:
+        rows += _graded_rows(ask_graded(table, data.roles, direction=DIRECTIONS[outcome]))
     if settings["share"]:
         others = np.hstack([arrays.P, arrays.E])
         answers["regression"] = regression_calibration(truth, np.column_stack([reported, others]))
@@ -178,6 +184,15 @@ def _fit_rows(model: ProxyCalibrator) -> list[dict[str, Any]]:
         *[_row("fit", "all", name, float(value)) for name, value in numbers.items()],
         _row("fit", "all", "verdict", None, model.verdict_),
         _row("fit", "all", "reasons", None, reasons),
+    ]
+
+
+def _graded_rows(graded: Graded) -> list[dict[str, Any]]:
+    """What the gradual method says of the reports alone."""
+    size = "" if graded.size == "-" else f"{graded.size} on average. "
+    return [
+        _row("gradual", "all", "verdict", None, graded.verdict),
+        _row("gradual", "all", "reasons", None, size + graded.reading),
     ]
 
 

@@ -13,7 +13,7 @@ from proxycal.files import write_table, write_text
 from proxycal.studies import polls
 from proxycal.studies.figures import save
 from proxycal.studies.pages import code_digest, machine, markdown_table
-from proxycal.studies.polls import PARTIES, Study, rmse, run
+from proxycal.studies.polls import PARTIES, Exact, Study, rmse, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +73,7 @@ def page(study: Study, quick: bool, code: str) -> str:
         "", "![Bias by level, without and with the results](figures/polls-levels.png)", "",
         "## The failure: what all polls of a race share", "", *_failure(study), "",
         *_levels_table(levels[levels["column"] != "sponsor"]), "",
+        *_exact(study.exact),
         "## Data and limits", "", _LIMITS, "", "```", study.about.strip(), "```", "",
     ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
@@ -81,7 +82,7 @@ def page(study: Study, quick: bool, code: str) -> str:
 def _answer(study: Study) -> list[str]:
     levels = study.levels[study.levels["column"] == "sponsor"].set_index("level")
     said = study.sentence.removeprefix(f"{study.verdict}: ")
-    lines = [f"- Verdict: **{study.verdict}** ({study.seconds:.1f} s). {said}"]
+    lines = [f"- Verdict: **{study.verdict}** ({study.seconds:.1f} s of processor time). {said}"]
     for party in PARTIES:
         row = levels.loc[[party]].to_dict("records")[0]
         lines.append(
@@ -153,6 +154,24 @@ def _failure(study: Study) -> list[str]:
         "A sponsor is different. It leans against the other polls of its own race, which is what these "
         "proxies can see. So read from such a fit what differs *within* a race, and nothing of what its "
         "polls share.",
+    ]
+
+
+def _exact(exact: Exact | None) -> list[str]:
+    if exact is None:
+        return []
+    return [
+        "## What the default method says",
+        "",
+        f'`method="exact"` on the same polls: **{exact.verdict}** ({exact.seconds:.1f} s of processor time). '
+        f"{exact.reason}",
+        "",
+        "It looks for two kinds of report, right and off by one size (or by sizes that vary). A sponsor "
+        "leans instead by a few points, less than the polls of one race scatter, and in a direction that "
+        "depends on the party: such polls are no group that stands apart, and only what the environment does "
+        "beyond content shows them. That is why the answer above comes from the gradual method, and why "
+        "it carries a condition.",
+        "",
     ]
 
 

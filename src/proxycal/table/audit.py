@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from proxycal.table.roles import Roles
 
 _SHOWN_COLUMNS = 10
-# Questions about roles that a table need not have.
+# Questions about roles that a table need not have, and those of them that ask about numbers.
 _OPTIONAL = ("weights", "counts", "cluster", "truth", "trusted", "id")
+_NUMBERS = ("weights", "counts", "truth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +162,22 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
 
     """
     table = _read(frame, roles, settings)
-    asked = [q for q in _QUESTIONS if q.topic not in _OPTIONAL or getattr(roles, q.topic)]
+    asked = [q for q in _QUESTIONS if q.topic not in _OPTIONAL or _can_be_asked(table, q.topic)]
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]
+
+
+def _can_be_asked(table: AuditTable, role: str) -> bool:
+    """Whether the table has a column of an optional role, with numbers where the question is about numbers.
+
+    That text stands where numbers should is said once, under the types of columns.
+    """
+    name = getattr(table.roles, role)
+    if name is None or role not in _NUMBERS:
+        return name is not None
+    column = table.columns.get(name)
+    return column is not None and column.numbers is not None
 
 
 def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:

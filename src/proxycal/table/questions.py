@@ -141,10 +141,14 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     ]
     for name, column in table.columns.items():
         role = table.role(name)
+        must_be_numeric = role in ("outcome", "weights", "counts", "truth", "inclusion")
         if number_text(column):
-            reading = f"Column {shown(name)} holds numbers written as text; each would become a category."
+            odd = [level for level in column.levels if level not in set(column.looks_numeric())]
+            then = f", beside {listed(odd)}" if odd else ""
+            then += "." if must_be_numeric else "; each would become a category."
+            reading = f"Column {shown(name)} holds numbers written as text{then}"
             remedy = _sentence(two_readings(column) or convert())
-        elif role in ("outcome", "weights", "counts", "truth", "inclusion") and column.numbers is None:
+        elif must_be_numeric and column.numbers is None:
             reading = f"The {role} must be numeric, and {shown(name)} is not."
             remedy = "Choose a numeric column, or convert this one."
         else:

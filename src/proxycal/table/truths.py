@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 VALIDATED_ROWS = 30
 
 
+def too_few_text(name: str, n: int) -> str:
+    """What n validated rows, fewer than are needed, mean for a fit.
+
+    >>> too_few_text("truth", 1)
+    "column 'truth' validates 1 row, and calibration is learned from 30 on: validate 29 more if you can"
+    """
+    return (
+        f"column {shown(name)} validates {counted(n, 'row')}, and calibration is learned from "
+        f"{VALIDATED_ROWS} on: validate {VALIDATED_ROWS - n} more if you can"
+    )
+
+
 def truth(table: AuditTable) -> list[Trouble]:
     """Validated rows: too few to learn from, or in other units than the outcome."""
     names = (table.roles.outcome, table.roles.truth)

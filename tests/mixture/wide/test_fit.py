@@ -150,3 +150,14 @@ def test_further_sizes_are_found_from_one():
     shares = np.exp(three.likelihood.log_shares(three.theta))[np.argsort(three.theta[at.alpha])]
     np.testing.assert_allclose(shares, [0.5, 0.3, 0.2], atol=0.06)
     assert three.bic < two.bic < one.bic
+
+
+@pytest.mark.parametrize("gate", [-2000.0, 2000.0], ids=["nobody", "everybody"])
+def test_another_size_begins_even_where_the_gate_knows_one_kind_only(gate, draw_problem):
+    problem = draw_problem(n=60)
+    small = Law(states=1)
+    theta = plain_start(problem, small)
+    theta[layout(small, problem.X.shape[1], problem.E.shape[1]).gamma.start] = gate
+    larger = extend(valued_widely(problem, small, theta), replace(small, states=2, shared_gate=True), 2)
+    assert np.isfinite(larger.theta).all()
+    assert np.isfinite(larger.bic)

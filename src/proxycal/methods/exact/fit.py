@@ -18,7 +18,7 @@ from proxycal.methods.exact.clusters import MIN_CLUSTERS, cluster_means, means_o
 from proxycal.methods.exact.details import details_of, with_law
 from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
-from proxycal.methods.exact.outcome import Outcome, off_spike, outcome_type_of, told_by_environment
+from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.parts import outcome_of
@@ -96,19 +96,26 @@ def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False
     return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
 
 
-def compare_plainly(
-    arrays: Arrays,
-    settings: Settings,
-    total: float | None = None,
-    prepare: bool = False,
-    judges: Data | None = None,
-) -> Comparison:
-    """One size, a gate by E; total : weight of the table that the arrays are a sample of, if they are one.
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is known of a table that is compared by a sample: its weight, many of its rows, its outcome."""
 
-    prepare : only what the wider comparison starts from, since it will answer. judges : as in `fit_exact`.
+    weight: float
+    judges: Data
+    outcome: Outcome
+
+
+def compare_plainly(
+    arrays: Arrays, settings: Settings, whole: Whole | None = None, prepare: bool = False
+) -> Comparison:
+    """One size, a gate by E; whole : the table that the arrays are a sample of, if they are one.
+
+    prepare : only what the wider comparison starts from, since it will answer.
     """
     _check_effect(settings.effect, arrays)
-    outcome = outcome_type_of(arrays)
+    outcome = whole.outcome if whole is not None else Outcome()
+    if whole is None and arrays.truth is None:
+        outcome = read_outcome(outcome_of(arrays))
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
     # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only
@@ -116,6 +123,7 @@ def compare_plainly(
     prepare = settings.effect == "constant" and (prepare or outcome.ranged)
     compared = replace(data, levels=None) if prepare else data
     most = 1 if prepare else MAX_J
+    total, judges = (None, None) if whole is None else (whole.weight, whole.judges)
     bias = fit_exact(compared, settings.effect, most, seed=settings.random_state, total=total, judges=judges)
     if settings.interval == "bootstrap":
         bias = _bootstrapped(bias, data, settings)

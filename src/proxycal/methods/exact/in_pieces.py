@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.methods.exact.evidence import CHECKED_ROWS
-from proxycal.methods.exact.fit import compare_plainly, data_of, finish, widen_plain
-from proxycal.methods.exact.outcome import off_spike, outcome_type_of
+from proxycal.methods.exact.fit import Whole, compare_plainly, data_of, finish, widen_plain
+from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome
 from proxycal.mixture.compare import JUDGE_ROWS
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxycal.methods.exact.fit import ExactFit
-    from proxycal.methods.exact.outcome import Outcome
     from proxycal.mixture.designs import Data, Frame
     from proxycal.mixture.laws import Rows
     from proxycal.mixture.sums import S
@@ -34,11 +33,15 @@ if TYPE_CHECKING:
 
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     """Compare the models on the sample, fit those that are left to all rows, and conclude there."""
-    sample, outcome = table.sample, outcome_type_of(table.sample)
+    sample = table.sample
+    # What the outcome is, and the features, come from the rows that a table in memory would take, so that
+    # both compare the same models.
+    judges, outcome = spaced_rows(table, settings.sign, Outcome(), JUDGE_ROWS), Outcome()
+    if judges.truth is None:
+        outcome = read_outcome(settings.sign * judges.y)
+        judges = judges.take(np.flatnonzero(~outcome.on_spike(settings.sign * judges.y)))
     rows = partial(spaced_rows, table, settings.sign, outcome)
-    # Features come from the rows that a table in memory would take, so that both compare the same models.
-    judges = rows(JUDGE_ROWS)
-    comparison = compare_plainly(sample, settings, table.weight, judges=judges)
+    comparison = compare_plainly(sample, settings, Whole(table.weight, judges, outcome))
     seen = float(comparison.data.weights.sum())
     # Rows on a spike are set apart, as many of all as of the sample.
     weight = table.weight * seen / float(sample.weights.sum())

@@ -38,7 +38,9 @@ class Outcome:
     spike: float = math.nan
 
     def on_spike(self, y: np.ndarray) -> np.ndarray:
-        """Which of the reported outcomes (n,) are at the spike."""
+        """Which of the reported outcomes (n,) are at the spike; none where there is none."""
+        if math.isnan(self.spike):
+            return np.zeros(len(y), dtype=bool)
         return np.isclose(y, self.spike, rtol=0.0, atol=1e-9 * max(abs(self.spike), 1.0))
 
     def ranges(self, y: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray] | None:
@@ -72,11 +74,6 @@ class Outcome:
         kept["heaps"] = tuple(kept["heaps"])
         spike = math.nan if values["spike"] is None else float(values["spike"])
         return cls(OutcomeType(**kept), bool(values["ranged"]), spike)
-
-
-def outcome_type_of(arrays: Arrays) -> Outcome:
-    """How to take the reports of a table: as they are where validated rows show what they are worth."""
-    return read_outcome(outcome_of(arrays)) if arrays.truth is None else Outcome()
 
 
 def read_outcome(y: np.ndarray) -> Outcome:

@@ -113,8 +113,10 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
     return Finding(
         "Does the environment affect the proxies only through content?",
         statistic,
-        f"{reading} The environment most likely affects a proxy directly.",
-        "Leave out the proxy that the environment can influence, or the environment column that does.",
+        f"{reading} The environment affects a proxy directly, or proxies share noise, as where one is part "
+        "of another.",
+        "Leave out the proxy that the environment can influence or that another contains, or the environment "
+        "column that affects it.",
         ok=False,
         topic="over-identification",
         value=fit.over_p,

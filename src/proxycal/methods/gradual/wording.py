@@ -27,13 +27,22 @@ def verdict_sentence(
     """The verdict in one or two sentences, with its condition and how strong a violation would undo it."""
     if verdict == "not identified":
         return next(finding.reading for finding in findings if not finding.ok)
-    p = f"p = {estimate.p_value:.2g}"
+    p = in_print(estimate.p_value)
     if verdict == "no bias found":
         return f"The environment does not move the outcome beyond content ({p})."
     return (
         f"The environment moves the outcome beyond content ({p}): a reporting bias, {EXCLUSION}. "
         f"Sizes are relative to {anchor.kind}. {_strength(estimate.sensitivity)}"
     )
+
+
+def in_print(p: float) -> str:
+    """A p-value for reading; what lies below the precision of its computation has no digits.
+
+    >>> in_print(0.0123), in_print(0.0)
+    ('p = 0.012', 'p < 1e-16')
+    """
+    return f"p = {p:.2g}" if p >= 1e-16 else "p < 1e-16"
 
 
 def claim(answer: GradualAnswer) -> str:
@@ -65,7 +74,7 @@ def _beyond_content(answer: GradualAnswer, estimate: BiasEstimate) -> Finding:
     is_bias = answer.verdict == "bias found"
     return Finding(
         "Does the environment move the outcome beyond content?",
-        f"p = {estimate.p_value:.2g}",
+        in_print(estimate.p_value),
         answer.sentence,
         f"Ask whether {estimate.sensitivity.benchmark!r} or another environment column can act on the true "
         "outcome itself: the data cannot distinguish that from a bias."

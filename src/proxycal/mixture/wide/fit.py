@@ -249,7 +249,9 @@ def _split_sizes(theta: Array, law: Law, problem: Problem) -> list[Array]:
     shares = _shares(np.r_[0.0, theta[at.split][:-1]])
     gate = Likelihood(problem, law).G
     assert gate is not None
-    biased = float(expit(gate @ theta[at.gamma]).mean())
+    # A gate may say that nobody is biased, or everybody: a start needs a row of each.
+    least = 1.0 / len(problem.y)
+    biased = float(np.clip(expit(gate @ theta[at.gamma]).mean(), least, 1.0 - least))
     from_unbiased = TAKEN * (1.0 - biased) / (biased + TAKEN * (1.0 - biased))
     among = [0.5 * (sizes.min() + sizes.max()), 1.3 * sizes.max()] if len(sizes) > 1 else []
     for new, share in [(SMALLER * sizes.min(), from_unbiased), *((size, TAKEN) for size in among)]:
