@@ -38,7 +38,7 @@ def test_thirty_are_enough_and_other_units_are_named():
 
 
 def test_every_row_may_be_validated():
-    assert "enough to learn from" in asked(100).reading
+    assert "enough validated rows to learn from" in asked(100).reading
 
 
 def test_text_for_a_truth_is_said_once_and_nothing_is_called_usable():
