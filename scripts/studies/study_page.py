@@ -235,7 +235,14 @@ def page(
         _agreement(verdicts),
         to_markdown(grids["answers"]).rstrip(),
         "Why, in the words of each fit:\n\n" + "\n".join(f"- {reason}" for reason in reasons),
-        f"![The fit](figures/{study.name}-fit.png)",
+        "![Reported losses against what content predicts and against both proxies, coloured by the "
+        f"probability of under-reporting](figures/{study.name}-fit.png)",
+        "The line is what would be reported if nobody under-reported."
+        + (
+            ""
+            if model.verdict_ == "bias found"
+            else f" The colours are those of a shift for which the verdict is '{model.verdict_}': no result."
+        ),
         to_markdown(grids["estimates"]).rstrip(),
         "## If the bias grades with the county",
         '`method="gradual"` needs no two states. It takes for a bias whatever the county moves in the '

@@ -36,6 +36,7 @@ def totals(
     from proxycal.report.terminal import show_totals
     from proxycal.scale.totals import totals_files
     from proxycal.store import check_output, load_fit
+    from proxycal.table.wording import counted
 
     if out is not None:
         kind_of(out)
@@ -61,4 +62,4 @@ def totals(
     elif not quiet:
         show_totals(table, by, fit.settings.level)
         if out is not None:
-            console.say("", f"{len(table)} rows: {out}")
+            console.say("", f"{counted(len(table), 'row')}: {out}")

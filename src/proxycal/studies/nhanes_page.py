@@ -96,17 +96,17 @@ def _answer(long: pd.DataFrame) -> list[str]:
         "these draws."
     )
     against = paired(part, "proxycal", "regression")
-    error = against.std(ddof=1) / np.sqrt(len(against)) if len(against) > 1 else np.nan
-    if np.isfinite(error) and abs(against.mean()) > 2.0 * error:
+    if len(against) > 1:
+        # One draw has no spread to compare with.
+        clear = abs(against.mean()) > 2.0 * against.std(ddof=1) / np.sqrt(len(against))
+        side = "more" if against.mean() < 0 else "LESS"
         lines.append(
             "- With validated rows, calibration by the package is "
-            f"{'more' if against.mean() < 0 else 'LESS'} accurate than regression calibration, by more than "
-            "the spread of the draws."
-        )
-    else:
-        lines.append(
-            "- With validated rows, calibration by the package is as accurate as regression calibration, "
-            "within the spread of the draws."
+            + (
+                f"{side} accurate than regression calibration, by more than the spread of the draws."
+                if clear
+                else "as accurate as regression calibration, within the spread of the draws."
+            )
         )
     if paired(part, "exact", "regression").mean() > 0:
         lines.append(
@@ -132,9 +132,15 @@ def _by_share(long: pd.DataFrame) -> list[str]:
             f"{tables.UNITS[str(outcome)]} (root mean square). With "
             f"{_listed([f'{share:.0%}' for share in shares])} of "
             f'the people measured, `method="validated"` leaves **{listed["proxycal"]}**, a regression on the '
-            f"same people {listed['regression']}."
+            f"same people {listed['regression']} ({_draws(part)})."
         )
     return lines
+
+
+def _draws(part: pd.DataFrame) -> str:
+    counts = part.groupby("share")["seed"].nunique()
+    few, many = int(counts.min()), int(counts.max())
+    return f"{few if few == many else f'{few} to {many}'} draw{'s' if many > 1 else ''} of each share"
 
 
 def _listed(words: list[str]) -> str:
