@@ -164,11 +164,11 @@ def trial(
         f"rmse_{name}": _rmse((answer - truth)[rest]) for name, answer in answers.items()
     }
     figures |= {"share": share, "verdict": fit.verdict, "alpha": fit.estimate.alpha, "seconds": seconds}
-    figures |= {"held": float(held[rest].mean()), **_means(fit, known, truth)}
+    figures |= {"held": float(held[rest].mean()), **means_held(fit, known, truth)}
     return figures | {f"audit_{m}": audit_ratio(fit, known, truth, m) for m in AUDITS}
 
 
-def _means(fit: MethodFit, known: Arrays, truth: np.ndarray) -> dict[str, Any]:
+def means_held(fit: MethodFit, known: Arrays, truth: np.ndarray) -> dict[str, Any]:
     """Whether the interval of the mean holds it; and of the groups (quarters and halves by environment)."""
     assert known.truth is not None
     by = np.argsort(np.argsort(known.E[:, 0])) * 4 // known.n

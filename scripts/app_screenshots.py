@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 # Name, element at whose top the picture begins (the page itself if none), height by width of the screen.
-VIEWS = (("app", "", {1280: 1700, 400: 2000}), ("app-answer", "step5", {1280: 1290, 400: 1560}))
+VIEWS = (("app", "", {1280: 1700, 400: 2000}), ("app-answer", "step5", {1280: 1290, 400: 1790}))
 
 
 def main() -> None:

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from proxycal.errors import SettingsError, StoreError
-from proxycal.limits import check_file, limit, readable
+from proxycal.limits import check_file, limit, parquet_facts, readable
 from proxycal.reading.table import read_table
+from proxycal.scale.sources import fits_in_memory, look_at
 
 
 @pytest.fixture
@@ -125,3 +126,14 @@ def test_a_column_that_pandas_keeps_as_labels_is_a_column(tmp_path):
     frame = pd.DataFrame({"y": [1.0, 2.0]}, index=pd.Index(["r", "s"], name="county"))
     frame.to_parquet(tmp_path / "t.parquet")
     assert list(read_table(tmp_path / "t.parquet").columns) == ["county", "y"]
+
+
+def test_a_parquet_file_whose_names_are_no_text_is_damaged(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"name_of_a_column": [1.0, 2.0]}).to_parquet(path)
+    path.write_bytes(path.read_bytes().replace(b"name_of_a_column", b"n\xdbme_of_a_column"))
+    assert parquet_facts(path) is None
+    assert fits_in_memory(str(path), 10)
+    for read in (read_table, lambda place: look_at(str(place))):
+        with pytest.raises(StoreError, match=r"t\.parquet.*export it again"):
+            read(path)

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -39,82 +39,83 @@ NETWORKS = {
     "methods.paper.networks.train",
     "methods.paper.in_pieces",
 }
-_RUN_COMMANDS = """
-import contextlib, io, json, sys
+# One process for all of it, since most of its time goes to imports.
+_PROGRAM = """
+import contextlib, importlib, io, json, sys
 from proxycal.cli import main
-answers = []
-for command in json.loads(sys.argv[1]):
+commands, modules = json.loads(sys.argv[1])
+answers, failed = [], {}
+for command in commands:
     said, complained = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
         code = main(command)
     answers.append([code, said.getvalue(), complained.getvalue()])
-print(json.dumps(answers))
-"""
-_IMPORT_ALL = """
-import importlib, json, sys
-failed = {}
-for name in json.loads(sys.argv[1]):
+for name in modules:
     try:
         importlib.import_module("proxycal." + name)
     except ModuleNotFoundError as error:
         failed[name] = error.name
-print(json.dumps(failed))
+print(json.dumps([answers, failed]))
 """
+MAIN_JOB = [
+    ["fit", "--out", "run"],
+    ["calibrate", "run", "table.csv", "--out", "calibrated.csv"],
+    ["refute", "run", "--repetitions", "2", "--jobs", "1"],
+    ["report", "run"],
+    ["experiment", "synthetic", "--quick", "--methods", "proxy-only,oracle", "--jobs", "1", "--out", "ex"],
+]
+NEED_TORCH = [
+    ["fit", "--method", "paper", "--out", "networks"],
+    ["power", "--method", "paper"],
+    ["experiment", "synthetic", "--quick", "--out", "networks"],
+    ["experiment", "semisynthetic", "--quick", "--methods", "exact,tedvae-treatment", "--out", "networks"],
+    ["experiment", "synthetic", "--quick", "--methods", "exact", "--sanity", "--out", "networks"],
+    ["bench", "speed", "--quick", "--out", "networks"],
+]
 
 
-def without_torch(code: str, argument: list[object], cwd: Path) -> object:
-    """What a program prints, as JSON, where torch is not installed."""
-    places = [str(HIDES_TORCH), str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(argument)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+@dataclass(frozen=True)
+class Without:
+    """What a program without torch did in a folder.
 
+    answers : exit code, standard output and standard error of each command, of both lists in turn.
+    failed : modules that could not be imported, and what they missed.
+    """
 
-def run_commands(commands: list[list[str]], cwd: Path) -> list[tuple[int, str, str]]:
-    """Exit code, standard output and standard error of each command line."""
-    answers = without_torch(_RUN_COMMANDS, commands, cwd)
-    return [(code, said, complained) for code, said, complained in answers]
+    folder: Path
+    answers: list[tuple[int, str, str]]
+    failed: dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def curved(tmp_path_factory):
-    """A folder with a table of curved content, where networks once were tried, and the options of its fit."""
+def without(tmp_path_factory) -> Without:
+    """Both lists of commands on a table of curved content, where networks once were tried; all imports."""
     folder = tmp_path_factory.mktemp("curved")
     world = draw_world("nonlinear", 1500, 3.0, seed=2)
     world.table().to_csv(folder / "table.csv", index=False)
-    roles = world.roles
-    columns = ["--proxies", ",".join(roles.proxies), "--environment", ",".join(roles.environment)]
-    return folder, ["fit", "table.csv", "--outcome", "y", *columns, "--direction", "over"]
+    proxies, environment = ",".join(world.roles.proxies), ",".join(world.roles.environment)
+    table = ["table.csv", "--outcome", "y", "--proxies", proxies, "--environment", environment]
+    asked = {"fit": [*table, "--direction", "over"], "power": [*table, "--direction", "over"]}
+    commands = [[name, *asked.get(name, []), *rest] for name, *rest in MAIN_JOB + NEED_TORCH]
+    files = sorted(path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py"))
+    modules = [".".join(parts) for parts in files if parts[-1] != "__init__"]
+    places = [str(HIDES_TORCH), str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, json.dumps([commands, modules])],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
+    )
+    assert done.returncode == 0, done.stderr
+    answers, failed = json.loads(done.stdout.splitlines()[-1])
+    return Without(folder, answers, failed)
 
 
-def test_the_main_job_needs_no_torch(curved):
+def test_the_main_job_needs_no_torch(without):
     """The demo needs none either: tests/test_wheel.py runs it where torch is not installed."""
-    folder, fit = curved
-    commands = [
-        [*fit, "--out", "run"],
-        ["calibrate", "run", "table.csv", "--out", "calibrated.csv"],
-        ["refute", "run", "--repetitions", "2", "--jobs", "1"],
-        ["report", "run"],
-        [
-            "experiment",
-            "synthetic",
-            "--quick",
-            "--methods",
-            "proxy-only,oracle",
-            "--jobs",
-            "1",
-            "--out",
-            "ex",
-        ],
-    ]
-    answers = run_commands(commands, folder)
-    for command, (code, _, complained) in zip(commands, answers, strict=True):
+    folder = without.folder
+    for command, (code, _, complained) in zip(MAIN_JOB, without.answers[: len(MAIN_JOB)], strict=True):
         assert (code, complained) == (0, ""), command
     evidence = json.loads((folder / "run" / "results.json").read_text())["fit"]["evidence"]
     assert evidence["features"] == "splines of P"
@@ -122,36 +123,18 @@ def test_the_main_job_needs_no_torch(curved):
     assert "torch" not in (folder / "ex" / "results.md").read_text()
 
 
-def test_what_needs_torch_says_in_one_line_what_to_install(curved):
-    folder, fit = curved
-    commands = [
-        [*fit, "--method", "paper", "--out", "networks"],
-        ["power", *fit[1:], "--method", "paper"],
-        ["experiment", "synthetic", "--quick", "--out", "networks"],
-        [
-            "experiment",
-            "semisynthetic",
-            "--quick",
-            "--methods",
-            "exact,tedvae-treatment",
-            "--out",
-            "networks",
-        ],
-        ["experiment", "synthetic", "--quick", "--methods", "exact", "--sanity", "--out", "networks"],
-        ["bench", "speed", "--quick", "--out", "networks"],
-    ]
-    for command, (code, said, complained) in zip(commands, run_commands(commands, folder), strict=True):
+def test_what_needs_torch_says_in_one_line_what_to_install(without):
+    answers = without.answers[len(MAIN_JOB) :]
+    for command, (code, said, complained) in zip(NEED_TORCH, answers, strict=True):
         assert (code, said) == (2, ""), command
         assert complained.startswith("error: "), command
         assert complained.count("\n") == 1, command
         assert f"needs torch: {INSTALL}, or " in complained, command
-    assert not (folder / "networks").exists()
+    assert not (without.folder / "networks").exists()
 
 
-def test_only_networks_import_torch(tmp_path):
-    files = sorted(path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py"))
-    names = [".".join(parts) for parts in files if parts[-1] != "__init__"]
-    assert without_torch(_IMPORT_ALL, names, tmp_path) == dict.fromkeys(sorted(NETWORKS), "torch")
+def test_only_networks_import_torch(without):
+    assert without.failed == dict.fromkeys(sorted(NETWORKS), "torch")
 
 
 def test_a_saved_run_of_the_paper_says_what_to_install(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Calibrate a biased measurement with proxies that never saw the reporter.
+"""Calibrate a biased measurement with proxies that never saw the report.
 
 files -> table -> methods (on mixture, effect) -> Fit -> questions -> report
 

@@ -89,7 +89,7 @@ class Found:
         shapes = fit.method_fit.details.shapes
         if not shapes:
             raise SettingsError(
-                f"method='{fit.settings.method}' has no bias that grades with the environment to show: "
+                f"method='{fit.settings.method}' has no bias that changes gradually with the environment: "
                 "fit with method='gradual'"
                 if fit.settings.method != "gradual"
                 else f"no bias was estimated: {fit.estimate.note}"

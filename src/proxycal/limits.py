@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from proxycal.errors import ProxycalError, SettingsError, StoreError
 
@@ -113,13 +113,20 @@ def _too_large(where: str, found: int, what: str, name: str, advice: str) -> Sto
     )
 
 
-def _check_parquet(path: Path, rows_at_once: int | None) -> None:
+def parquet_facts(path: Path) -> Any:
+    """What a Parquet file says of itself, as pyarrow has it; None where it cannot: who reads it says why."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        facts = pq.read_metadata(path)
-    except (pa.ArrowException, OSError):
+        return pq.read_metadata(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return None
+
+
+def _check_parquet(path: Path, rows_at_once: int | None) -> None:
+    facts = parquet_facts(path)
+    if facts is None:
         return
     rows = facts.num_rows if rows_at_once is None else min(facts.num_rows, rows_at_once)
     check_shape(f"'{path}'", rows, facts.num_columns)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class ProxyCalibrator(Found, BaseEstimator):
-    """Finds and removes a reporting bias with proxies that never saw the reporter.
+    """Finds and removes a reporting bias with proxies that never saw the report.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
         Y_true ~ p(.|Z)    P_k ~ p(.|Z)    Y_obs = Y_true + s * alpha * A
@@ -57,8 +57,8 @@ class ProxyCalibrator(Found, BaseEstimator):
     method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
         "auto" is "validated" where 30 rows or more have a truth, else "exact"; "exact" compares
         mixtures with and without a bias, "validated" learns from validated rows, "moments" assumes no shape,
-        "gradual" is for a bias that grades with the environment, "paper" trains the two networks of the
-        published method (needs pip install 'proxycal[paper]').
+        "gradual" is for a bias that changes gradually with the environment, "paper" trains the two networks
+        of the published method (needs pip install 'proxycal[paper]').
     direction : {"over", "under"}
         Whether biased reports are too high or too low. Required: `fit` refuses a model without it.
     scale : {"linear", "log"}, default "linear"

@@ -158,7 +158,7 @@ class Prediction:
         metadata={"meaning": "probability that the row is biased, given the data", "unit": "probability"}
     )
     shift: np.ndarray = field(
-        metadata={"meaning": "signed size of what calibration takes off", "unit": "outcome"}
+        metadata={"meaning": "what calibration subtracts, with its sign", "unit": "outcome"}
     )
     mu: np.ndarray = field(
         metadata={"meaning": "expected report without a bias, E[y_obs | do(A=0), E, Z]", "unit": "outcome"}

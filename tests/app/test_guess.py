@@ -20,7 +20,7 @@ def test_jobs_gets_the_roles_of_the_study():
     biased = proxycal.inject_bias(jobs.table, jobs.roles, alpha=1.0, random_state=0)
     assert roles_from(guessed(biased.table)) == jobs.roles
     why = {guess.column: guess.why for guess in guess_roles(jobs.table)}
-    assert "levels are columns of their own" in why["race"]
+    assert "levels are separate columns" in why["race"]
     assert "a copy of log_re78" in why["re78"]
 
 

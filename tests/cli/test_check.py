@@ -35,7 +35,7 @@ def next_commands(out: str) -> list[list[str]]:
 def test_the_direction_is_left_to_the_reader(capsys, here):
     assert main(["check", "table.csv", *ROLES, "--seed", "4", "--config", "small.toml"]) == 0
     out = capsys.readouterr().out
-    assert "choose the direction of the bias, which data cannot tell" in out
+    assert "choose the direction of the bias; the data cannot tell" in out
     over, under = next_commands(out)
     assert over[over.index("--direction") + 1] == "over"
     assert under[under.index("--direction") + 1] == "under"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 import proxycal
-from cli.shell import ASKED
+from cli.shell import ASKED, make_table
 from proxycal.cli import main
+from proxycal.errors import ProxycalWarning
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,16 @@ def test_quiet_says_nothing(capsys, here, fitted):
     assert main(["simulate", "--n", "50", "--out", "sim.csv", "--quiet"]) == 0
     assert main(["check", "table.csv", *ASKED, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_warning_names_options_as_the_shell_has_them(capsys, monkeypatch):
+    def reading(*_args):
+        warnings.warn("fit with missing='impute'", ProxycalWarning, stacklevel=2)
+        return make_table()
+
+    monkeypatch.setattr("proxycal.cli.console.read", reading)
+    assert main(["check", "table.csv", *ASKED, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "warning: fit with --missing impute\n")
 
 
 def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):

@@ -64,3 +64,22 @@ def test_bad_input_writes_nothing(place, capsys, options, words, tmp_path, monke
     assert words in error
     assert len(error.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_five_thousand_groups_and_text_for_the_outcome_write_nothing(place, capsys, tmp_path):
+    folder, _, table = place
+    run, out = str(folder / "run"), tmp_path / "out.csv"
+    many, text = folder / "many.csv", folder / "text.csv"
+    pd.concat([table] * 13).assign(many=np.arange(5200)).to_csv(many, index=False)
+    table.assign(y="much").to_csv(text, index=False)
+    for asked, words in (
+        ([str(many), "--by", "many"], "column 'many' has 5,200 levels or more"),
+        ([str(text)], "column 'y' (outcome) must be numeric but holds text ('much')"),
+        ([str(folder / "table.csv"), "--by", "gone"], "has no column 'gone' for the groups of the totals"),
+    ):
+        assert main(["totals", run, *asked, "--out", str(out)]) == 2
+        printed, error = capsys.readouterr()
+        assert printed == ""
+        assert words in error
+        assert error.count("\n") == 1
+        assert not out.exists()

@@ -60,7 +60,7 @@ def test_where_a_bias_of_two_states_is_found_there_is_a_row_and_no_finding():
     own = pc.ProxyCalibrator(sim.roles, direction="over", method="gradual").fit(sim.table)
     row = model.summary().loc["gradual"]
     assert row["alpha"] == pytest.approx(own.alpha_)
-    assert "without two states" in row["note"]
+    assert "changes gradually with the environment" in row["note"]
     assert not [one for one in model.findings_ if one.topic == "gradual"]
     # Beside itself the method has no second row.
     assert list(own.summary().index).count("gradual") == 1

@@ -37,7 +37,7 @@ def test_the_ratio_is_found_and_stated(fitted):
     np.testing.assert_allclose(math.log(model.ratio_), model.result_.settings.sign * model.alpha_)
     row = model.summary().loc["moments"]
     np.testing.assert_allclose((row["ratio"], row["ratio_low"], row["ratio_high"]), (model.ratio_, low, high))
-    assert "biased rows report about" in repr(model)
+    assert "are biased and report about" in repr(model)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_proxy_that_the_environment_moves_is_an_alarm_without_a_name():
     finding = exclusion(P, NAMES, E, a, NONE, np.array([0.2, 1e-7, np.nan]), np.ones(len(a)))
     assert not finding.ok
     assert finding.value == pytest.approx(3e-7)
-    assert finding.reading.startswith("The environment moves a proxy beyond content (p = 3e-07,")
+    assert finding.reading.startswith("The environment moves some proxy beyond content (p = 3e-07)")
     assert exclusion(P, NAMES, E, a, NONE, np.array([0.2, 1e-4, np.nan]), np.ones(len(a))).ok
 
 
@@ -165,7 +165,7 @@ def test_a_gap_counts_only_where_the_environment_tells_the_groups_apart():
     apart = gap_in_content(content, E, w)
     assert not apart.ok
     assert apart.value == content_gap(content, E, w)[0]
-    assert f"gap of {apart.value:.2f} sds" in apart.reading
+    assert f"gap of {apart.value:.2f} standard deviations" in apart.reading
     assert gap_in_content(content, E[:, 1:], w).ok
 
 

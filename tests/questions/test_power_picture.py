@@ -30,7 +30,7 @@ def test_the_size_that_would_be_seen_is_marked_at_its_place(detectable, place):
     assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"] == [place]
     (text,) = ax.texts
     assert text.get_text().startswith(f"{TARGET:.0%} from ")
-    assert text.get_ha() == ("right" if place > 1.5 else "left")
+    assert text.xy == (place, 1.0)
 
 
 def test_nothing_is_marked_where_no_size_would_be_seen():

@@ -9,6 +9,7 @@ import pytest
 
 import proxycal
 from browser import use_scheme, use_width
+from proxycal.report.page import render
 from proxycal.table.roles import Roles
 
 HOSTILE = "<img src=x onerror=\"document.title='hit'\">"
@@ -118,7 +119,7 @@ def test_pointing_at_a_bar_and_at_a_dot_says_its_value(page):
     width, height = page.execute_script(box, cloud)
     scale = cloud.size["width"] / width
     said = pointed(page, cloud, round((x - width / 2) * scale), round((y - height / 2) * scale))
-    assert re.match(r"index \d+: reported -?[\d.]+, calibrated -?[\d.]+, \d", said)
+    assert re.match(r"index \d+: reported -?[\d.]+, calibrated -?[\d.]+, probability of bias [<>]?\d", said)
 
 
 def test_rows_are_sorted_and_filtered(page):
@@ -178,9 +179,15 @@ def test_nothing_is_wider_than_the_screen(page, width):
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("verdict", ["bias found", "not identified", "no bias found"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_accessibility_violation(page, scheme):
+def test_no_serious_accessibility_violation(page, scheme, verdict, example, tmp_path):
     axe = pytest.importorskip("selenium_axe_python", reason="needs selenium-axe-python (extra dev)")
+    if verdict != "bias found":
+        other = tmp_path / "report.html"
+        other.write_text(render(example(verdict=verdict)), encoding="utf-8")
+        page.get(other.as_uri())
+    assert page.find_element("class name", "verdict").text == verdict
     use_scheme(page, scheme)
     page.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     checker = axe.Axe(page)

@@ -6,7 +6,16 @@ import math
 
 import pytest
 
-from proxycal.report.numbers import amount, amounts, counted, number, percent, signed_size, size_text, sized
+from proxycal.report.numbers import (
+    amount,
+    counted,
+    number,
+    percent,
+    signed_size,
+    size_text,
+    sized,
+    total_text,
+)
 from proxycal.result import Estimate
 
 
@@ -57,8 +66,15 @@ def test_large_amounts_are_said_in_words():
     assert amount(1_541_165_142.0) == "1.541 billion"
     assert amount(-3e12) == "-3 trillion"
     assert amount(math.nan) == "n/a"
-    assert amounts(1.2e6, 3.4e6) == "1.2 to 3.4 million"
-    assert amounts(900.0, 1.2e6) == "900 to 1.2 million"
+
+
+def test_a_large_total_is_in_one_unit_and_keeps_its_zeros():
+    row = {"reported": 1.608e7, "calibrated": 2.3e7, "low": 2.235e7, "high": 2.369e7}
+    assert total_text(row) == ("16.1 million", "23.0 million", "22.4 to 23.7 million")
+    row = {"reported": 0.0, "calibrated": 1.0e6, "low": 900.0, "high": 2.0e6}
+    assert total_text(row) == ("0.00 million", "1.00 million", "0.00 to 2.00 million")
+    unknown = {"reported": 2e6, "calibrated": 2e6, "low": math.nan, "high": math.nan}
+    assert total_text(unknown) == ("2.00 million", "2.00 million", "n/a")
 
 
 def test_three_digits_keep_their_zeros():

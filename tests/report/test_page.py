@@ -83,7 +83,7 @@ def test_the_answer_stands_on_the_page(example, text):
 @pytest.mark.parametrize("verdict", ["no bias found", "not identified"])
 def test_without_a_bias_the_page_says_that_nothing_was_changed(verdict, example):
     page = Page(render(example(verdict=verdict)))
-    assert "calibration leaves the outcome as reported" in page.words
+    assert "loss is left as reported." in page.words
     assert "Reported against calibrated" not in page.words
     assert "Hardly." in page.words
 
@@ -94,18 +94,16 @@ def test_what_would_help_is_listed_where_nothing_is_identified(example, without_
         page = Page(render(fit))
     assert "What would help, most helpful first" in page.words
     for item in helps(fit):
-        assert item.text in page.words
+        assert item.text.replace("`plan_audit`", "proxycal audit") in page.words
         assert item.command in page.words
     assert "What would help" not in Page(render(example())).words
 
 
 def test_a_remedy_is_worded_for_the_reader(example, without_figures):
-    finding = Finding(
-        "Rows?", "few", "Too few.", "Fit with missing='impute', or ask `proxycal power`.", ok=False
-    )
+    finding = Finding("Rows?", "few", "Too few.", "Fit with missing='impute', or ask `power()`.", ok=False)
     with speaking("shell"):
         text = render(example(findings=(finding,)))
-    assert "Fit with --missing impute, or ask <code>proxycal power</code>." in text
+    assert "Fit with --missing impute, or ask <code>proxycal power RUN</code>." in text
 
 
 def test_a_statistic_that_its_reading_says_is_not_said_twice(example, without_figures):

@@ -121,6 +121,9 @@ def test_the_gate_marks_what_moves_the_odds(example):
     dots = {float(line.get_xdata()[0]): line for line in ax.lines if len(line.get_xdata()) == 1}
     assert [dots[odds].get_color() for odds in (1.9, 4.1, 0.97)] == [BIASED, BIASED, MUTED]
     assert ax.get_xscale() == "log"
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["hazard: tornado", "hazard: wildfire", "income, 1 sd more"]
+    assert "reference level" in plots.KINDS["gate"].caption(example())
 
 
 def test_pictures_that_a_result_lacks_say_what_to_do(example):
@@ -168,7 +171,7 @@ def test_no_size_is_written_into_a_picture_where_none_is_identified(example):
 
 def test_sizes_are_drawn_only_where_they_differ(example):
     law = "who is biased depends on content too"
-    with pytest.raises(SettingsError, match="one size serves all biased rows"):
+    with pytest.raises(SettingsError, match="all biased rows have a bias of the same size"):
         plots.draw("sizes", example(law=law))
 
 

@@ -92,6 +92,9 @@ def test_without_a_finding_nothing_is_changed_and_the_reason_is_told():
         ({"weights": "minus"}, r"'minus' \(weights\) holds 1 negative value"),
         ({"weights": "region"}, r"'region' \(weights\) must be numeric"),
         ({"weights": "none"}, "no column 'none' for the weights"),
+        ({"weights": "zero"}, r"'zero' \(weights\) is 0 in all 5000 rows"),
+        ({"weights": np.ones(5000)}, "weights must be the name of one column of the table, not a ndarray"),
+        ({"by": ["region"]}, "by must be the name of one column of the table, not a list"),
     ],
 )
 def test_bad_input_is_one_line(case, asked, words):
@@ -101,6 +104,7 @@ def test_bad_input_is_one_line(case, asked, words):
         many=np.arange(5000),
         gap=large["region"].where(large.index != 7),
         minus=np.where(large.index == 3, -1.0, 1.0),
+        zero=0.0,
     )
     with pytest.raises(TableError, match=words) as caught:
         model.totals(bad, **asked)

@@ -6,12 +6,13 @@ import contextlib
 import io
 import re
 import runpy
-import shlex
+import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import proxycal
 from proxycal.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,22 +27,27 @@ def test_the_walk_begins_as_the_readme_does():
 
 
 def in_this_process(command: str, folder: Path) -> tuple[int, str]:
-    """As `in_a_shell`, without its time; the first table is walked in a shell."""
+    """As `in_a_shell`: a shell takes the command apart, and only then is it run here, without a new start."""
+    words = f"proxycal() {{ printf '%s\\0' \"$@\"; }}; {command}"
+    taken = subprocess.run(["sh", "-c", words], cwd=folder, capture_output=True, text=True, check=True)
     said, complained = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         contextlib.redirect_stdout(said),
         contextlib.redirect_stderr(complained),
     ):
-        code = main(shlex.split(command)[1:])
+        code = main(taken.stdout.split("\0")[:-1])
     return code, said.getvalue() + complained.getvalue()
+
+
+def test_a_shell_finds_the_program(tmp_path):
+    assert WALK["in_a_shell"]("proxycal --version", tmp_path) == (0, f"proxycal {proxycal.__version__}\n")
 
 
 @pytest.mark.parametrize("name", ["european", "dollars", "spreadsheet"])
 def test_from_check_to_totals(name, tmp_path):
     stranger = WALK[name](tmp_path)
-    run = WALK["in_a_shell"] if name == "european" else in_this_process
-    check, fit, _, totals = WALK["walk"](stranger, tmp_path, run)
+    check, fit, _, totals = WALK["walk"](stranger, tmp_path, in_this_process)
     assert "understood: " in check
     assert "bias found" in fit
     assert "calibrated" in totals

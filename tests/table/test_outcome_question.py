@@ -21,7 +21,7 @@ def about_outcome(name: str) -> list:
         ("heaping", "Some rows of 'y' are rounded to multiples of 10, others are not."),
         ("top-coding", "'y' seems to be cut off at its highest value"),
         ("floor", "'y' seems to be cut off at its lowest value"),
-        ("one size, 3 sd", "The outcome is a measurement without rounding"),
+        ("one size, 3 sd", "The outcome is a continuous measurement"),
     ],
 )
 def test_the_type_is_told_in_plain_words(name, words):

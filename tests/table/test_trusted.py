@@ -60,8 +60,8 @@ def test_a_table_without_the_column_trusts_nobody():
     ("marked", "ok", "words"),
     [
         (20, True, "Enough rows are marked"),
-        (9, True, "trusts 9 rows of 60"),
-        (60, False, "trusts every row"),
+        (9, True, "marks 9 of 60 rows as trusted"),
+        (60, False, "marks every row as trusted"),
     ],
 )
 def test_the_audit_counts_trusted_rows(marked, ok, words):

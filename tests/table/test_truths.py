@@ -22,11 +22,7 @@ def asked(known, times=1.0):
 
 @pytest.mark.parametrize(
     ("known", "words"),
-    [
-        (29, "validates 29 rows of 100"),
-        (1, "validates 1 row of 100"),
-        (0, "validates 0 rows of 100"),
-    ],
+    [(known, f"the true value of {known} of 100 rows") for known in (29, 1, 0)],
 )
 def test_few_validated_rows_are_counted(known, words):
     assert asked(known).ok
@@ -34,7 +30,7 @@ def test_few_validated_rows_are_counted(known, words):
 
 
 def test_thirty_are_enough_and_other_units_are_named():
-    assert "enough to learn from" in asked(30).reading
+    assert "enough validated rows to learn from" in asked(30).reading
     wrong = asked(30, times=1000.0)
     assert not wrong.ok
     assert wrong.value == pytest.approx(1000.0)
@@ -42,7 +38,7 @@ def test_thirty_are_enough_and_other_units_are_named():
 
 
 def test_every_row_may_be_validated():
-    assert "enough to learn from" in asked(100).reading
+    assert "enough validated rows to learn from" in asked(100).reading
 
 
 def test_text_for_a_truth_is_said_once_and_nothing_is_called_usable():

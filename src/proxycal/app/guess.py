@@ -205,7 +205,7 @@ def _by_values(column: _Column, whole: bool) -> Guess:
     if column.called(_ID | _CODE) and whole and column.levels > 2:
         return Guess(name, UNUSED, f"'{column.called(_ID | _CODE)}' in its name: a code, not a measurement")
     if not column.number and column.levels > max(_NEARLY_ALL * rows, _LEVELS):
-        return Guess(name, UNUSED, f"nearly every row has another value ({column.levels} in {rows})")
+        return Guess(name, UNUSED, f"nearly every row has a different value ({column.levels} in {rows})")
     if not column.number and column.levels > _LEVELS:
         return Guess(name, UNUSED, f"text with {column.levels} different values")
     return Guess(name, "environment", "may drive both the content and the bias")
@@ -292,7 +292,7 @@ def _another_form(column: _Column, outcome: _Column) -> bool:
 def _spelled_out(columns: list[_Column]) -> list[Guess]:
     """Categories whose levels stand beside them as columns of their own: race beside black and hispan."""
     flags = {column.name.casefold() for column in columns if column.levels == 2}
-    guess = Guess("", UNUSED, "its levels are columns of their own")
+    guess = Guess("", UNUSED, "its levels are separate columns")
     return [
         replace(guess, column=column.name)
         for column in columns

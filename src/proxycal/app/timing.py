@@ -65,7 +65,7 @@ def share_and_words(now: Progress, expected: float) -> tuple[float, str]:
     >>> share_and_words(Progress("fitting injected biases", 3, 5, 30, 120, 70.0, 60.0), expected=6.0)
     (0.28, 'Step 3 of 5: fitting injected biases, 30 of 120 done. About 3 min left.')
     >>> share_and_words(Progress("fitting 614 rows", 2, 4, 0, 0, 2.0, 1.0), expected=6.0)
-    (0.3333333333333333, 'Step 2 of 4: fitting 614 rows. About 5 s left, judged by the size of the table.')
+    (0.3333333333333333, 'Step 2 of 4: fitting 614 rows. About 5 s left, by the size of the table.')
     """
     if now.waiting:
         return 0.0, f"Waiting for other runs on this computer: place {now.waiting} in the queue."
@@ -82,7 +82,7 @@ def share_and_words(now: Progress, expected: float) -> tuple[float, str]:
             share,
             f"{head}. Longer than usual for this size: {in_words(now.seconds)} so far, still working.",
         )
-    return share, f"{head}. {_left(expected - now.seconds)}, judged by the size of the table."
+    return share, f"{head}. {_left(expected - now.seconds)}, by the size of the table."
 
 
 def in_words(seconds: float) -> str:

@@ -48,12 +48,12 @@ class Door:
         if workspace is None:
             return _message("this page was closed: reload it and choose the file again", 404)
         if self._coming >= AT_ONCE:
-            return _message(f"{AT_ONCE} other files are being sent: try again in a moment", 503)
+            return _message(f"{AT_ONCE} other files are being uploaded: try again in a moment", 503)
         self._coming += 1
         try:
             return await self._saved(request, workspace)
         except TimeoutError:
-            return _message("the file stopped coming: choose it again", 408)
+            return _message("the upload stopped before the end of the file: choose the file again", 408)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except ProxycalError as error:

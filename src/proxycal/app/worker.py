@@ -55,7 +55,7 @@ def main(folder: Path) -> int:
 def defect(error: Exception) -> str:
     """The message of an unexpected error."""
     return (
-        f"unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not a problem of your data"
+        f"unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not a problem with your data"
     )
 
 
@@ -96,7 +96,7 @@ def run(folder: Path, table: Path, request: Request, tell: Tell) -> None:
         import joblib
 
         model.n_jobs = joblib.cpu_count()
-        model.refute(request.refute, REFITS, begin("trying to break the fit", REFITS))  # type: ignore[arg-type]
+        model.refute(request.refute, REFITS, begin("trying to refute the fit", REFITS))  # type: ignore[arg-type]
     begin("calibrating")
     model.save(folder / RUN)
     warned = write_calibrated(folder / RUN, table, folder / CALIBRATED)

@@ -95,7 +95,7 @@ class Workspaces:
     def open(self) -> Workspace:
         """A workspace for a new page."""
         if len(self._open) >= PAGES:
-            raise StoreError(f"{PAGES} pages are open, and this program serves no more: close some of them")
+            raise StoreError(f"{PAGES} pages are open, and that is the limit: close some of them")
         workspace = Workspace(self._queue)
         self._open[workspace.token] = workspace
         return workspace

@@ -40,7 +40,7 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="proxycal",
-    help="Calibrate a biased measurement with proxies that never saw the reporter.",
+    help="Calibrate a biased measurement with proxies that never saw the report.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -89,8 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Only now: a command that was refused prints its one line and nothing else.
     ours = [warning for warning in caught if issubclass(warning.category, ProxycalWarning)]
     kinds = {str(warning.message): issubclass(warning.category, ReadingNote) for warning in ours}
-    for message, note in kinds.items():
-        console.complain(f"{'understood' if note else 'warning'}: {message}")
+    with speaking("shell"):
+        for message, note in kinds.items():
+            console.complain(f"{'understood' if note else 'warning'}: {message}")
     return int(code or 0)
 
 

@@ -25,19 +25,18 @@ def audit(
     n: Annotated[int, typer.Option(help="Number of rows to validate.")] = 50,
     filled: Annotated[
         Path | None,
-        typer.Option(
-            help="The sheet that the auditor filled in: its truths go into the table.", metavar="FILE"
-        ),
+        typer.Option(help="The sheet that the auditor filled in, to merge into the table.", metavar="FILE"),
     ] = None,
     seed: Seed = 0,
     safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Choose rows to validate, or take the filled-in sheet back.
+    """Choose rows to validate, or merge the filled-in sheet into the table.
 
     The sheet has the row of the table, the report, the probability with which the row was chosen and an empty
-    column for the truth. With --filled the table is written with what the auditor found.
+    column for the truth. With --filled the table is written with the true values that the auditor
+    entered.
     """
     from proxycal.files import kind_of, write_table
     from proxycal.model import load

@@ -113,7 +113,7 @@ def say_choice(**commands: str) -> None:
     if len(commands) == 1:
         say_next(*commands.values())
         return
-    print("\nnext:   choose the direction of the bias, which data cannot tell")
+    print("\nnext:   choose the direction of the bias; the data cannot tell")
     for direction, command in commands.items():
         print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {visible(command)}")
 

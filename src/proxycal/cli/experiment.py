@@ -30,7 +30,7 @@ Choices = Annotated[
 Sizes = Annotated[str, typer.Option(help="ablation: sizes to run, such as 500,2500.", metavar="N,N")]
 Ohie = Annotated[Path | None, typer.Option(help="semisynthetic: folder of the OHIE files.", metavar="DIR")]
 StandIn = Annotated[bool, typer.Option("--stand-in", help="semisynthetic: add a simulated table like OHIE.")]
-Sanity = Annotated[bool, typer.Option("--sanity", help="Also write sanity pages of one data set.")]
+Sanity = Annotated[bool, typer.Option("--sanity", help="Also write diagnostic pages of one data set.")]
 Simulated = Annotated[
     bool, typer.Option("--simulated", help="case-study: use simulated counties and losses.")
 ]
@@ -73,7 +73,8 @@ def experiment(
 ) -> None:
     """Run the paper's studies with its figures beside ours; nhanes, polls: real reports with known truth.
 
-    ablation: which open choices of the paper's method come nearest to its tables.
+    ablation: which open choices of the paper's method come nearest to its tables. The paper is Vishnubhatla,
+    Wan, Harrison, Raglin and Liu, Proxy-Guided Measurement Calibration.
     """
     import joblib
 

@@ -47,8 +47,8 @@ Config = Annotated[Path | None, typer.Option(help="TOML file with defaults for t
 _HELP = {
     "method": "Estimator: {choices}.",
     "direction": "Direction of the bias, required for a fit: {choices}.",
-    "scale": "Whether the bias is added to the outcome or a factor of it: {choices}.",
-    "log_proxies": "Proxies that are sizes, of which the logarithm is taken.",
+    "scale": "Whether the bias is added to the outcome or multiplies it: {choices}.",
+    "log_proxies": "Proxies to use as logarithms, such as areas or amounts of money.",
     "effect": "How the size of the bias may vary: {choices}.",
     "level": "Level of the intervals, such as 0.95.",
     "interval": "How standard errors are computed: {choices}.",

@@ -54,7 +54,9 @@ def refute(
 
 @takes(ROLES, SETTINGS)
 def power(
-    table: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a run folder.", metavar="TABLE|RUN")],
+    table: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Excel or Parquet file, or a run folder.", metavar="TABLE|RUN")
+    ],
     given: Given,
     jobs: Workers = None,
     alphas: Annotated[
@@ -67,9 +69,9 @@ def power(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """How large a bias must be for this table to show it: biases of known size are injected and fitted.
+    """Estimate how large a bias must be to be found in this table, by injecting biases of known size.
 
-    A run folder in place of the table needs no roles, and keeps the answer for its report.
+    With a run folder in place of the table, roles are known and the answer is kept for its report.
     """
     import joblib
 

@@ -20,7 +20,7 @@ def report(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Write the report of a saved run again, with the questions asked since (refute, power)."""
+    """Write the report of a saved run again, with the results of refute and power since then."""
     from proxycal.model import load
     from proxycal.store import check_output
 

@@ -20,7 +20,7 @@ def totals(
     tables: Tables,
     by: Annotated[str | None, typer.Option(help="Column of the groups, such as region.")] = None,
     weights: Annotated[
-        str | None, typer.Option(help="Column that each row is multiplied by (default: the role of the fit).")
+        str | None, typer.Option(help="Column of weights (default: the weights of the fit).")
     ] = None,
     statistic: Annotated[str, typer.Option(help="total or mean.")] = "total",
     out: Annotated[Path | None, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")] = None,
@@ -31,11 +31,12 @@ def totals(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Totals of a table with a fitted run: reported, calibrated and interval, overall and by group."""
+    """Add up a table with a fitted run: reported and calibrated totals, with intervals, also by group."""
     from proxycal.files import kind_of, write_table
     from proxycal.report.terminal import show_totals
     from proxycal.scale.totals import totals_files
     from proxycal.store import check_output, load_fit
+    from proxycal.table.wording import counted
 
     if out is not None:
         kind_of(out)
@@ -61,4 +62,4 @@ def totals(
     elif not quiet:
         show_totals(table, by, fit.settings.level)
         if out is not None:
-            console.say("", f"{len(table)} rows: {out}")
+            console.say("", f"{counted(len(table), 'row')}: {out}")

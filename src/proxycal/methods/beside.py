@@ -44,7 +44,7 @@ def beside(arrays: Arrays, settings: Settings, verdict: Verdict) -> Beside:
     reasons = [finding.reading for finding in fit.findings if not finding.ok]
     own = Estimate.missing(NAME, reasons[0]) if refused and reasons else fit.estimate
     if verdict == "bias found":
-        instead = f"if it graded with the environment, without two states: {own.note}"
+        instead = f"if every row had a bias that changes gradually with the environment: {own.note}"
         return Beside((own if refused else replace(own, note=instead),))
     return Beside((own,), (_finding(fit.verdict, own, fit.details.claim, settings.level),))
 
@@ -53,16 +53,17 @@ def _finding(verdict: Verdict, own: Estimate, claim: str, level: float) -> Findi
     found = verdict == "bias found"
     size = f"{own.alpha:.4g} ({level * 100:g}% interval {own.low:.4g} to {own.high:.4g})"
     if found:
-        reading = f"If the bias has no two states but grades with the environment, it is {size} {claim}."
+        reading = f"If every row has a bias that changes gradually with the environment, it is {size}"
+        reading += f" {claim}."
     elif verdict == "no bias found":
-        reading = "A bias that grades with the environment is not found either."
+        reading = "A bias that changes gradually with the environment is not found either."
     else:
-        reading = f"Nothing can be said of a bias that grades with the environment: {own.note}"
+        reading = f"Nothing can be said about a bias that changes gradually with the environment: {own.note}"
     return Finding(
-        "What if the bias grades with the environment?",
+        "What if the bias changes gradually with the environment?",
         size if found else verdict,
         reading,
-        f"If you hold that assumption, {choose('method', NAME)}." if found else "Nothing to do.",
+        f"If you accept that assumption, {choose('method', NAME)}." if found else "Nothing to do.",
         ok=True,
         topic=NAME,
         value=own.alpha if found else None,

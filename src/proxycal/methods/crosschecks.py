@@ -49,7 +49,7 @@ def agreement(first: Estimate, second: Estimate, topic: str) -> Finding:
             if ok
             else f"{names} disagree ({numbers}): at least one of the assumptions fails."
         ),
-        remedy="Nothing to do." if ok else "Look at the proxies first: does one of them see the reporter?",
+        remedy="Nothing to do." if ok else "Look at the proxies first: did one of them see the report?",
         ok=ok,
         topic=topic,
         value=distance if math.isfinite(distance) else None,
@@ -70,7 +70,7 @@ def first_stage(f: float) -> Finding:
             f"{THRESHOLDS.weak_f:.0f} wanted), so the moments are weak."
         )
     return Finding(
-        question="Does the environment move the bias?",
+        question="Does the environment shift the outcome beyond its content?",
         statistic=f"first-stage F {f:.1f}" if known else "first-stage F unknown",
         reading=reading,
         remedy="Nothing to do." if ok else "Add environment columns that drive who misreports.",

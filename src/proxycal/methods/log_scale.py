@@ -67,20 +67,20 @@ class Zeros:
         """The share of zeros by environment, in words."""
         share = f"{self.count:,} of {self.n:,} reports are zero ({self.count / max(self.n, 1):.0%})"
         ok = not self.p < ZEROS_P and not self.one_sided
-        immune = "They are immune to a bias that is a factor: they stay zero and have no part in its size."
+        immune = f"{share}: a factor cannot change them, so they stay zero and do not affect its size."
         where = f"'{self.column}' is {'higher' if self.higher else 'lower'}"
         if "=" in self.column:
             where = f"{self.column} is {'true' if self.higher else 'not true'}"
         if not self.count:
-            reading = "No report is zero."
+            reading = f"None of {self.n:,} reports is zero."
         elif self.p < ZEROS_P:
             reading = (
                 f"Reports of zero are more common where {where}, beyond what the proxies explain "
-                f"(p = {self.p:.2g}): losses may not be reported at all there. {immune}"
+                f"(p = {self.p:.2g}): some cases there may not be reported at all. {immune}"
             )
         else:
             tested = f" (p = {self.p:.2g})" if math.isfinite(self.p) else ""
-            reading = f"{immune} The environment does not move them beyond what the proxies explain{tested}."
+            reading = f"{immune} The environment does not predict them beyond the proxies{tested}."
             reading = reading if tested else immune
         if self.one_sided:
             reading += (

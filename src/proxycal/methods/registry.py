@@ -255,7 +255,7 @@ _OURS = (
     ),
     Method(
         name="gradual",
-        label="gradual (a bias that grades with the environment)",
+        label="gradual (a bias that changes gradually with the environment)",
         summary="the part of the outcome that the environment moves beyond content, whatever its shape",
         home="proxycal.methods.gradual.fit:fit_gradual_method",
         record="proxycal.methods.gradual.fit:GradualFit",

@@ -118,10 +118,10 @@ def exclusion(
         remedy = NOTHING
     elif named:
         reading = f"Proxy '{name}' is related to the bias ({evidence}): {wrong}"
-        remedy = f"Leave '{name}' out and fit again; refute('drop-proxy') compares."
+        remedy = f"Leave '{name}' out and fit again; `refute('drop-proxy')` compares."
     else:
-        reading = f"The environment moves a proxy beyond content (p = {some:.2g}, which one is open): {wrong}"
-        remedy = "refute('drop-proxy') shows without which proxy the result changes."
+        reading = f"The environment moves some proxy beyond content (p = {some:.2g}): {wrong}"
+        remedy = "Find out without which proxy the result changes: `refute('drop-proxy')`."
     return Finding(
         question="Do the proxies see the report?",
         statistic=f"most suspicious: '{name}', {evidence}"
@@ -275,10 +275,10 @@ def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:
     """
     apart, told = content_gap(content, E, weights)
     ok = apart < THRESHOLDS.gap or told < THRESHOLDS.told
-    groups = f"gap of {apart:.2f} sds, the environment explains {told:.0%} of who is where"
+    groups = f"gap of {apart:.2f} standard deviations, the environment explains {told:.0%} of who is where"
     return Finding(
-        question="Is there content between the groups that the environment makes?",
-        statistic=f"gap of {apart:.2f} sds within groups; E explains {told:.0%} of who is where",
+        question="Do the groups that the environment separates overlap in content?",
+        statistic=f"gap of {apart:.2f} sd within groups; the environment explains {told:.0%} of who is where",
         reading=(
             f"Content has no two groups that are far apart and that the environment separates ({groups})."
             if ok
@@ -319,7 +319,7 @@ def leverage(
         reading = "Not applicable: no bias is claimed, so no row or cluster decides its size."
     else:
         reading = f"A single {what} moves alpha by {most:.2f} standard errors: alpha would change without it."
-        remedy = f"Look at that {what}; refute('seed') shows how alpha moves."
+        remedy = f"Look at that {what}; `refute('seed')` shows how alpha changes with the rows."
     return Finding(
         question="Does a single row or cluster decide the result?",
         statistic=f"the heaviest {what} moves alpha by {most:.2f} standard errors",
@@ -364,7 +364,7 @@ def multiplicity(findings: Sequence[Finding]) -> Finding:
     return Finding(
         question="How many questions were asked?",
         statistic=counts,
-        reading=f"{counts}: with this many, one may fail by chance; several that point the same way do not.",
+        reading=f"{counts}: one of so many may fail by chance; several that point the same way hardly do.",
         remedy="Read those that failed together, the verdict's reasons first.",
         ok=True,
         topic="multiplicity",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TITLE = "What size of bias these rows could show"
 ALT = "Chance of the verdict bias found by the size of an injected bias; the table has the numbers."
 CAPTION = (
-    "Known biases were injected into these rows and fitted. The left point is no bias at all: how often a "
-    "bias is found that is not there."
+    "Biases of known size were injected into these rows and fitted. The leftmost point has none: how often a "
+    "bias is found although there is none."
 )
 
 
@@ -39,23 +39,24 @@ def draw_power(power: Power, ax: Axes | None = None) -> Axes:
         ax.errorbar(place[part], chance[part], errors[:, part], fmt="o", color=colour, markersize=4.5)
     ax.axhline(TARGET, color=MUTED, linewidth=0.8, linestyle=":")
     if np.isfinite(power.detectable):
-        _mark(ax, float(np.interp(power.detectable, alphas, place)), place[-1], power.detectable)
+        _mark(ax, float(np.interp(power.detectable, alphas, place)), power.detectable)
     ax.set_xticks(place.tolist(), [number(float(size)) for size in alphas])
     ax.set_xlim(-0.4, place[-1] + 0.4)
     ax.set_ylim(-0.03, 1.05)
-    label(ax, "injected bias, in standard deviations of the outcome", 'chance of "bias found"')
+    label(ax, "injected bias, in sd of the outcome", 'chance of "bias found"')
     return ax
 
 
-def _mark(ax: Axes, at: float, end: float, detectable: float) -> None:
-    left = at > end / 2.0
+def _mark(ax: Axes, at: float, detectable: float) -> None:
     ax.axvline(at, color=INK, linewidth=1.0, linestyle="--")
+    # Above the axes, where no interval is.
     ax.annotate(
-        f"{TARGET:.0%} from {number(detectable)} sd on",
-        xy=(at, 0.0),
-        xytext=(-4 if left else 4, 4),
+        f"{TARGET:.0%} from {detectable:.2g} sd on",
+        xy=(at, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
         textcoords="offset points",
-        ha="right" if left else "left",
+        ha="center",
         color=INK,
         fontsize=9.5,
     )

@@ -49,9 +49,7 @@ def would_be_found(fit: Fit) -> str:
     """What size of bias would have been found, as a sentence; said wherever none was."""
     size = detectable_text(fit)
     if not size:
-        return (
-            "Which size of bias these rows would have shown is not known: `proxycal power RUN` measures it."
-        )
+        return "What size of bias would have been found is not known: `power()` measures it."
     if fit.settings.scale == "log":
         return f"Biased rows that report {size} would have been found in nine tables of ten."
     return f"A bias of {size} in half of the rows would have been found in nine tables of ten like this one."
@@ -109,7 +107,7 @@ def _proxies(fit: Fit) -> list[Help]:
         return [
             Help(
                 f"A second proxy of {fit.roles.outcome}, made by another instrument or office than "
-                f"{fit.roles.proxies[0]}: with one alone its own errors cannot be distinguished from content."
+                f"{fit.roles.proxies[0]}: the errors of a single proxy cannot be distinguished from content."
             )
         ]
     if topics & {"relevance", "separation", "overlap"}:
@@ -129,8 +127,8 @@ def _validated(fit: Fit, run: str, table: str) -> list[Help]:
     command = shell("proxycal", "audit", run, table, "--n", _AUDITED, "--out", "audit.csv")
     return [
         Help(
-            f"The true value of some {_AUDITED} rows (role truth): from 30 on they answer directly, whatever "
-            "the shape of the data. The audit chooses the rows that say most.",
+            f"The true value of about {_AUDITED} rows (role truth): 30 or more measure the bias directly, "
+            "whatever the shape of the data. `plan_audit` chooses the most informative rows.",
             command,
         )
     ]

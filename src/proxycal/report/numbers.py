@@ -45,23 +45,16 @@ def amount(value: float) -> str:
     >>> amount(1_541_165_142.0), amount(-2.5e6), amount(999.5)
     ('1.541 billion', '-2.5 million', '999.5')
     """
-    for unit, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if math.isfinite(value) and abs(value) >= unit:
-            return f"{number(value / unit)} {word}"
-    return number(value)
+    unit, word = _unit(value)
+    return f"{number(value / unit)}{word}"
 
 
-def amounts(low: float, high: float) -> str:
-    """Both ends of an interval of amounts, the unit said once where they share it.
-
-    >>> amounts(1.667e9, 1.87e9), amounts(9e8, 1.1e9), amounts(float("nan"), 1.0)
-    ('1.667 to 1.87 billion', '900 million to 1.1 billion', 'n/a')
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "n/a"
-    first, last = amount(low), amount(high)
-    shared = first.partition(" ")[2]
-    return f"{first.partition(' ')[0] if shared == last.partition(' ')[2] else first} to {last}"
+def _unit(largest: float) -> tuple[float, str]:
+    """What numbers up to this size are counted in, and its word; 1 and "" below a million."""
+    for unit, word in ((1e12, " trillion"), (1e9, " billion"), (_IN_WORDS, " million")):
+        if math.isfinite(largest) and abs(largest) >= unit:
+            return unit, word
+    return 1.0, ""
 
 
 def percent(value: float) -> str:
@@ -95,15 +88,15 @@ def change(value: float) -> str:
     return f"{value:+.1f}%" if math.isfinite(value) else "n/a"
 
 
-def between(low: float, high: float) -> str:
-    """Both ends of an interval with the same decimals, or "n/a" where there is none.
+def between(low: float, high: float, digits: int = 4) -> str:
+    """Both ends of an interval with the same decimals, or "n/a" where there is none; digits as in `number`.
 
     >>> between(4.9, 5.1), between(-1.58, -1.5068), between(float("nan"), float("nan"))
     ('4.9 to 5.1', '-1.580 to -1.507', 'n/a')
     """
     if math.isnan(low) or math.isnan(high):
         return "n/a"
-    ends = number(low), number(high)
+    ends = number(low, digits), number(high, digits)
     if any("e" in end for end in ends):
         return " to ".join(ends)
     places = max(len(end.partition(".")[2]) for end in ends)
@@ -145,20 +138,21 @@ class TotalText(NamedTuple):
 
 
 def total_text(row: Mapping[str, float]) -> TotalText:
-    """A total or mean as text: in words from a million on, else to the decimals of its interval.
+    """A total or mean as text, to the decimals of its interval; from a million on in words, all in one unit.
 
     >>> total_text({"reported": -0.4953, "calibrated": -0.0073, "low": -0.0324, "high": 0.0178})
     TotalText(reported='-0.4953', calibrated='-0.0073', interval='-0.0324 to 0.0178')
+    >>> total_text({"reported": 9e8, "calibrated": 1.1e9, "low": 1.0e9, "high": 1.2e9}).interval
+    '1.00 to 1.20 billion'
     """
-    reported, calibrated, low, high = (row[name] for name in ("reported", "calibrated", "low", "high"))
-    if any(abs(value) >= _IN_WORDS for value in (reported, calibrated, low, high)):
-        return TotalText(amount(reported), amount(calibrated), amounts(low, high))
+    values = {name: row[name] for name in ("reported", "calibrated", "low", "high")}
+    unit, word = _unit(max((abs(value) for value in values.values() if math.isfinite(value)), default=0.0))
+    reported, calibrated, low, high = (value / unit for value in values.values())
     # As precise as the interval is, which may be far smaller than what lies around zero.
     places = _places(max(abs(low), abs(high)) if math.isfinite(low + high) else calibrated, low, high)
-    ends = (
-        "n/a" if math.isnan(low) or math.isnan(high) else f"{_fixed(low, places)} to {_fixed(high, places)}"
-    )
-    return TotalText(_fixed(reported, places), _fixed(calibrated, places), ends)
+    known = not (math.isnan(low) or math.isnan(high))
+    ends = f"{_fixed(low, places)} to {_fixed(high, places)}{word}" if known else "n/a"
+    return TotalText(f"{_fixed(reported, places)}{word}", f"{_fixed(calibrated, places)}{word}", ends)
 
 
 def signed_size(row: Estimate, sign: float) -> str:

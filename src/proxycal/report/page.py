@@ -29,14 +29,15 @@ from proxycal.report.summary import (
     cite,
     facts,
     gate_label,
+    headline,
     options,
     ratio_between,
     ratio_text,
     refutations,
     reproduce,
-    sentence,
     shares,
     sources,
+    unseen,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
     own_script = Markup(script)  # nosec B704 # a file of the package
     return _template().render(
         fit=fit,
-        sentence=sentence(fit),
+        headline=headline(fit),
+        unseen=unseen(fit),
         facts=facts(fit),
         log=fit.settings.scale == "log",
         ratio_text=ratio_text,

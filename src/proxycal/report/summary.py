@@ -26,6 +26,16 @@ QUANTILE_BINS = 4
 
 
 def sentence(fit: Fit) -> str:
+    """The result in one sentence, and in a second one what would have been found where nothing was."""
+    return " ".join(filter(None, (headline(fit), unseen(fit))))
+
+
+def unseen(fit: Fit) -> str:
+    """What size of bias would have been found; nothing unless none was."""
+    return would_be_found(fit) if fit.verdict == "no bias found" else ""
+
+
+def headline(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
     y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
     shown = size_text(main)
@@ -36,18 +46,20 @@ def sentence(fit: Fit) -> str:
         size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
     if fit.verdict == "bias found":
         details = fit.method_fit.details
-        rows = "rows above zero" if log else details.unit
-        where = details.claim or f"in {percent(fit.share_biased)} of the {rows}"
-        where += f"; {details.law}" if details.law and sizes_vary(fit) else ""
-        if log:
-            return f"{y} is {way}: biased rows report about {size}, {where}."
-        return f"{y} is {way} by about {size} {where}."
+        share = percent(fit.share_biased)
+        law = f"; {details.law}" if details.law and sizes_vary(fit) else ""
+        if not log:
+            where = details.claim or f"in {share} of the {details.unit}"
+            return f"{y} is {way} by about {size} {where}{law}."
+        if details.claim:
+            return f"{y} is {way}: biased rows report about {size}, {details.claim}{law}."
+        return f"{y} is {way}: {share} of the rows above zero are biased and report about {size}{law}."
     # Validated rows judge the calibrated values themselves, whatever they say of a bias.
     then = (
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
     )
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is {then}. {would_be_found(fit)}"
+        return f"No evidence that {y} is {way} was found; {y} is {then}."
     return f"These data cannot tell whether {y} is {way}; {y} is {then}."
 
 

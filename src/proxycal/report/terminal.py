@@ -33,7 +33,7 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     """Verdict, answer, estimators side by side, and the findings that ask for something."""
     console = output() if console is None else console
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
-    console.print(visible(sentence(fit)))
+    console.print(visible(in_dialect(sentence(fit))))
     console.print()
     established = fit.verdict == "bias found"
     if not established:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from proxycal.errors import StoreError
 from proxycal.files import explained
-from proxycal.limits import check_file, readable
+from proxycal.limits import check_file, parquet_facts, readable
 from proxycal.reading.alike import read_alike
 from proxycal.reading.plan import Plan, input_kind, plan_of
 from proxycal.reading.table import parquet_explained
@@ -77,12 +77,8 @@ def one_table(sources: Sequence[Source]) -> list[Source]:
 
 def fits_in_memory(path: str, rows: int) -> bool:
     """Whether a file is read whole: Parquet of at most so many rows, or what is no Parquet at all."""
-    if not Path(path).is_file():
-        return True
-    try:
-        return pq.read_metadata(path).num_rows <= rows
-    except (OSError, pa.ArrowException):
-        return True
+    facts = parquet_facts(Path(path)) if Path(path).is_file() else None
+    return facts is None or facts.num_rows <= rows
 
 
 def batches(source: Source, start: int, stop: int, *, as_text: bool = False) -> Iterator[pa.Table]:

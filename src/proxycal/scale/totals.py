@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from proxycal.table.groups import read_counts, read_groups, read_weights
 from proxycal.table.wording import counted, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -78,6 +79,11 @@ def add_up(
     rows = int(sums.rows.sum()) + sums.unanswered
     if not sums.rows.any():
         raise TableError(f"all {rows} rows have missing values, so there is nothing to add up: fill the gaps")
+    if weights is not None and not sums.weight.any():
+        raise TableError(
+            f"column {shown(weights)} (weights) is 0 in all {rows} rows, so there is nothing to add up: "
+            "choose another column, or none"
+        )
     done = conclude(fit.method_fit, sums, fit.settings.level, statistic, by)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
@@ -115,6 +121,12 @@ def weights_column(fit: Fit, weights: str | None) -> str | None:
 def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None, where: str) -> list[str]:
     """The columns to read: those of calibration, the groups, the weights and the counts."""
     have = list(have)
+    for given, column in (("by", by), ("weights", weights)):
+        if not isinstance(column, Hashable):
+            raise TableError(
+                f"{given} must be the name of one column of the table, not a {type(column).__name__}: add it "
+                "to the table as a column and give its name"
+            )
     design = ((weights_column(fit, weights), "weights"), (fit.roles.counts, "counts"))
     for name, what in ((by, "groups"), *design):
         if name is not None and name not in have:

@@ -74,7 +74,7 @@ _QUESTIONS = (
     _Question(
         "skew",
         "Do values span several decades?",
-        "No size is so skewed that a few rows decide the result.",
+        "No column is so skewed that a few rows decide the result.",
         skew.skewed,
     ),
     _Question(
@@ -92,7 +92,7 @@ _QUESTIONS = (
     _Question(
         "outcome",
         "What kind of number is the outcome?",
-        "The outcome is a measurement without rounding, ends or heaps that matter.",
+        "The outcome is a continuous measurement: no rounding, limit or heaping that matters.",
         outcome,
     ),
     _Question(
@@ -116,7 +116,7 @@ _QUESTIONS = (
     _Question(
         "truth",
         "Are the validated rows usable?",
-        "Validated rows are enough to learn from, in the units of the outcome.",
+        "There are enough validated rows to learn from, in the units of the outcome.",
         truth,
     ),
     _Question(

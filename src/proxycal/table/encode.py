@@ -244,8 +244,8 @@ class Encoder:
                 Finding(
                     "Does every column vary?",
                     f"{counted(len(self.dropped), 'constant column')} of {len(self.roles.columns)}",
-                    f"{columns_named(self.dropped)} held one value in all rows used and was left out.",
-                    "Remove it from the roles, or bring rows in which it varies.",
+                    f"One value in all rows used, so left out: {columns_named(self.dropped)}.",
+                    "Remove it from the roles, or add rows in which it varies.",
                     ok=False,
                     topic="constant",
                     value=float(len(self.dropped)),
@@ -337,8 +337,9 @@ class Encoder:
         return Finding(
             "Are there missing values?",
             f"{lost} of {counted(self.rows_seen, 'row')} dropped",
-            f"Rows with a gap in {columns_named([name for name, _ in self.gaps])} were left out; if gaps go "
-            "with the bias, what is left is not the same population.",
+            f"{lost} of {counted(self.rows_seen, 'row')} have a gap in "
+            f"{columns_named([name for name, _ in self.gaps])} and were left out. If missingness is related "
+            "to the bias, dropping rows changes the population.",
             "Compare with missing='impute'.",
             ok=lost <= 0.05 * self.rows_seen,
             topic="missing",
@@ -350,7 +351,8 @@ class Encoder:
         return Finding(
             "Are there missing values?",
             ", ".join(f"{shown(name)}: {count}" for name, count in self.gaps[:5]),
-            "Gaps were filled with the median or a level of their own, and marked by a column.",
+            f"Missing values of {columns_named([name for name, _ in self.gaps])} were filled in, numbers "
+            "with the median and categories with an extra level, and marked by an indicator column.",
             "Compare with a fit without the incomplete rows; leave out columns that are mostly empty.",
             ok=most <= 0.05,
             topic="missing",

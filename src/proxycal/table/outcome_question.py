@@ -57,7 +57,8 @@ def _grid(y: NDArray[np.float64], kind: OutcomeType, name: str) -> list[Trouble]
         return [Trouble(statistic, reading, _TWO_VALUES, kind.step)]
     if kind.kind == "rating scale":
         reading = (
-            f"{name} is a rating scale from {kind.low:g} to {kind.high:g}; its ends stand for all beyond."
+            f"{name} is a rating scale from {kind.low:g} to {kind.high:g}; its ends stand for all values "
+            "beyond them."
         )
     elif kind.kind == "counts":
         reading = f"{name} counts something: whole numbers from {y.min():g} up."

@@ -70,7 +70,7 @@ def missing(table: AuditTable) -> list[Trouble]:
     troubles = [
         Trouble(
             f"column {shown(name)}: {int(holed[name].sum())} of {table.n} missing, {table.rows(holed[name])}",
-            f"Column {shown(name)} ({roles[name]}) is never guessed.",
+            f"Missing values of {shown(name)} ({roles[name]}) are never filled in.",
             _fill_or_drop(roles[name]),
             float(holed[name].sum()),
             must_fix=True,
@@ -212,8 +212,8 @@ def constant(table: AuditTable) -> list[Trouble]:
             troubles.append(
                 Trouble(
                     f"column {shown(name)} ({role}): {shown(value)} in all {np.sum(~column.missing)} rows",
-                    f"Column {shown(name)} is constant: as a proxy or environment it is left out, as outcome "
-                    "refused.",
+                    f"Column {shown(name)} is constant, so "
+                    + ("there is nothing to calibrate." if role == "outcome" else "a fit leaves it out."),
                     "Remove it from the roles.",
                     1.0,
                     must_fix=role == "outcome",
@@ -326,7 +326,8 @@ def id(table: AuditTable) -> list[Trouble]:
             troubles.append(
                 Trouble(
                     f"column {shown(name)}: {int(bad.sum())} {what}, {table.rows(bad)}",
-                    f"Matched rows are shown by id, and {int(bad.sum())} rows have none of their own.",
+                    f"Matched rows are shown by id, and {int(bad.sum())} rows have no unique one in "
+                    f"{shown(name)}.",
                     "Use a column with one value per row; rows that belong together are a cluster.",
                     float(bad.sum()),
                 )
@@ -346,7 +347,8 @@ def cluster(table: AuditTable) -> list[Trouble]:
         return [
             Trouble(
                 statistic,
-                f"{counted(int(gone.sum()), 'row')} without a cluster in {shown(name)}; every row needs one.",
+                f"{int(gone.sum())} of {counted(table.n, 'row')} have no cluster in {shown(name)}; every row "
+                "needs one.",
                 "Fill them in or remove the rows.",
                 float(gone.sum()),
             )

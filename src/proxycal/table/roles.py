@@ -58,7 +58,7 @@ class Roles:
         "circumstances that may drive both the true value and the bias: income, region, hazard",
     )
     weights: str | None = _role(
-        "Column of sampling weights: how the rows compare, in any unit.",
+        "Column of sampling weights, in any unit.",
         "sampling weights: how much each row counts beside the others, in any unit",
         default=None,
     )

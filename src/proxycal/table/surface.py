@@ -52,8 +52,9 @@ def in_shell() -> bool:
     return _surface.get() == "shell"
 
 
-# What the app has a button for.
-_POWER = re.compile(r"`proxycal power( RUN)?`")
+# Questions about a fit, as Python or the shell asks them; the app has a button for each.
+_POWER = re.compile(r"`(?:power\(\)|proxycal power(?: RUN)?)`")
+_REFUTE = re.compile(r"`?\brefute\('([a-z-]+)'\)`?")
 _SETTING = re.compile(
     r"\b(method|missing|scale|effect|interval|direction|log_proxies|statistic)=(?:'([^']*)'|\"([^\"]*)\")"
 )
@@ -73,6 +74,9 @@ def in_dialect(text: str) -> str:
     >>> with speaking("shell"):
     ...     in_dialect("Validate more rows: plan_audit says which.")
     'Validate more rows: proxycal audit says which.'
+    >>> with speaking("shell"):
+    ...     in_dialect("`refute('seed')` compares, `power()` measures.")
+    '`proxycal refute RUN --kind seed` compares, `proxycal power RUN` measures.'
     """
     surface = _surface.get()
     if surface == "python":
@@ -85,7 +89,10 @@ def in_dialect(text: str) -> str:
         return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
 
     text = _SETTING.sub(said, text.replace("plan_audit", "proxycal audit"))
-    return _POWER.sub("“Calibrate and compute power”", text) if surface == "app" else text
+    if surface == "app":
+        text = _POWER.sub("“Calibrate and compute power”", text)
+        return _REFUTE.sub("“Calibrate and try to refute it”", text)
+    return _REFUTE.sub(r"`proxycal refute RUN --kind \1`", _POWER.sub("`proxycal power RUN`", text))
 
 
 def choose(setting: str, *values: str) -> str:

@@ -58,8 +58,8 @@ def trust(arrays: Arrays, roles: Roles) -> list[Finding]:
             "Which reports are trusted?",
             f"{n:,} of {arrays.n:,} rows",
             f"The reports of {n:,} of {arrays.n:,} rows are taken as free of the bias, as column "
-            f"{shown(roles.trusted)} says; no data can contradict it.",
-            "Mark no row of which this is not known.",
+            f"{shown(roles.trusted)} says; the data cannot contradict this.",
+            "Mark only rows for which this is known.",
             ok=True,
             topic="trusted",
             value=float(n),
@@ -89,7 +89,7 @@ def trusted(table: AuditTable) -> list[Trouble]:
         return [
             Trouble(
                 f"column {shown(name)}: all {counted(n, 'row')}",
-                f"Column {shown(name)} trusts every row: then there is no bias to look for.",
+                f"Column {shown(name)} marks every row as trusted, so there is no bias to look for.",
                 "Mark only the rows whose reports are known to be free of the bias.",
                 float(n),
             )
@@ -99,8 +99,8 @@ def trusted(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(name)}: {counted(n, 'trusted row')}",
-            f"Column {shown(name)} trusts {counted(n, 'row')} of {table.n}; from {TRUSTED_ROWS} on they set "
-            "the level of a graded bias.",
+            f"Column {shown(name)} marks {n} of {counted(table.n, 'row')} as trusted; {TRUSTED_ROWS} or more "
+            "set the level of a graded bias.",
             "Mark more rows if you can.",
             float(n),
             ok=True,

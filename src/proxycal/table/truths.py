@@ -54,8 +54,8 @@ def truth(table: AuditTable) -> list[Trouble]:
     return [
         Trouble(
             f"column {shown(names[1])}: {counted(n, 'validated row')}",
-            f"Column {shown(names[1])} validates {counted(n, 'row')} of {table.n}; from {VALIDATED_ROWS} "
-            "on the calibration is learned from them.",
+            f"Column {shown(names[1])} has the true value of {n} of {counted(table.n, 'row')}; the "
+            f"calibration is learned from {VALIDATED_ROWS} or more.",
             "Validate more rows if you can.",
             float(n),
             ok=True,

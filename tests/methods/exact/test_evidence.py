@@ -188,7 +188,7 @@ def test_a_bias_to_the_other_side_is_not_one_of_the_stated_direction(found):
         ({"gap": 0.7}, "two groups"),
         ({"direct_p": 9e-4}, "an effect of its own"),
         ({"bent": True}, "bends its mean"),
-        ({"columns": 15}, "15 environment columns and 1000 rows"),
+        ({"columns": 15}, "1000 rows are too few to find any bias with 15"),
         ({"autocorrelation": 0.3, "gain": -45.0}, "neighbouring rows depend"),
         ({"clusters_unclear": True}, "whole clusters may be biased"),
         (
@@ -227,7 +227,7 @@ def test_a_wider_law_is_said_in_words_with_how_sizes_vary(found):
     assert "In the best model sizes vary from row to row; who is biased depends on content too." in said
     assert "coefficient of variation of the sizes: 0.62" in said
     one_size = replace(found, law="who is biased depends on content too", cv=0.0)
-    assert "One size of bias serves all biased rows." in by_topic(one_size)["constancy"].reading
+    assert "All biased rows have a bias of the same size." in by_topic(one_size)["constancy"].reading
     # A size that varies is no size for moments to disagree with.
     assert reasons_for_doubt(replace(wider, moments=size("moments", 9.0))) == ()
 
@@ -319,7 +319,7 @@ def test_readings_stand_alone_with_their_numbers(found, nothing):
 def test_a_model_left_far_behind_is_no_fit_that_converged(nothing):
     said = by_topic(replace(nothing, decrement=3.0))["convergence"]
     assert said.ok
-    assert "too far behind" in said.reading
+    assert "too poor to be refined" in said.reading
 
 
 def test_the_estimate_that_is_missing_is_named(found):
@@ -346,14 +346,14 @@ def test_a_clean_fit_has_nothing_to_complain_of(found):
         ({"first_stage_f": 1.0}, "first-stage", "hardly"),
         ({"converged": False, "decrement": 3.0}, "convergence", "did not"),
         ({"gate_r2": 0.9}, "gate-alone", "90%"),
-        ({"against": 0.1}, "sign", "crosses zero"),
+        ({"against": 0.1}, "sign", "go both ways"),
         ({"proxies_p": 1e-6}, "proxies", "1e-06"),
         ({"share": 0.01, "separation": 2.0}, "rare", "1.0%"),
         ({"gain": 3.0}, "narrow", "3.0"),
         ({"exact": size("exact", 2.0, 0.9)}, "vague", "0.2 to 3.8"),
         ({"rounding_p": 1e-6}, "rounding", "1e-06"),
         ({"autocorrelation": 0.4, "block_z": 1.0}, "dependence", "z = 1.0"),
-        ({"autocorrelation": 0.4, "block_z": 5.0}, "dependence", "leads over blocks"),
+        ({"autocorrelation": 0.4, "block_z": 5.0}, "dependence", "fits better over blocks"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -239,7 +239,7 @@ def test_other_methods_have_no_such_table(rows):
     other = fitted(rows, method="moments")
     with pytest.raises(SettingsError, match="fit with method='gradual'"):
         other.bias_by_environment()
-    with pytest.raises(SettingsError, match="no bias that grades"):
+    with pytest.raises(SettingsError, match="no bias that changes gradually"):
         other.plot("graded")
 
 

@@ -73,7 +73,7 @@ def _p(value: float) -> str:
 def _comparison(e: Evidence) -> Finding:
     gain = f"BIC gain {e.gain:.1f}"
     if math.isnan(e.gain):
-        reading = "Models with and without a bias could not be compared, so nothing is said of a bias."
+        reading = "Models with and without a bias could not be compared, so nothing can be said about a bias."
         remedy = "Drop collinear or nearly constant columns, and refit."
     elif e.leads:
         bias = "reporting bias of whole clusters" if e.whole_clusters else "reporting bias"
@@ -85,7 +85,7 @@ def _comparison(e: Evidence) -> Finding:
     elif e.humps_apart:
         reading = (
             "What content leaves of the outcome has two modes, but the environment does not predict which "
-            f"rows are on which ({gain}): that may be a bias or just the shape of the outcome."
+            f"rows belong to which ({gain}): that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
     elif e.hint:
@@ -111,15 +111,15 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
     return {
         "": (
             f". {found_at(e)}".rstrip(),
-            "Nothing to do; `proxycal power` measures that size by injecting known biases.",
+            "Nothing to do; `power()` measures that size by injecting known biases.",
         ),
         "columns": (
-            f", but with {e.columns} environment columns and {e.n} rows no bias could pay for its "
-            "parameters.",
+            f", but {e.n} rows are too few to find any bias with {e.columns} environment columns.",
             "Keep the environment columns that are known to matter for who reports what, and fit again.",
         ),
         "dependence": (
-            ", but neighbouring rows depend on each other, so that the rows say less than they seem.",
+            ", but neighbouring rows depend on each other, so the table holds less information than its "
+            "number of rows suggests.",
             "Name the column of what neighbouring rows share (role cluster), and fit again.",
         ),
         "clusters": (
@@ -128,36 +128,37 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
         ),
         "power": (
             f", but only a bias of {_size(e)} would have been found in nine tables of ten like this one.",
-            "Add rows or better proxies; `proxycal power` estimates how much they would help.",
+            "Add rows or better proxies; `power()` shows what size of bias would be found.",
         ),
         "direct": (
             f", but the environment {moves}: by an effect of its own, or by a bias that these rows cannot "
             "show.",
-            "Validate some rows (role truth), or find proxies that see more of the content.",
+            "Validate some rows (role truth), or find proxies that measure the content more closely.",
         ),
         "exclusion": (
             f", but the environment moves a proxy other than through content ({_p(e.moved_p)}): a proxy that "
             "contains the bias would hide it.",
-            "`proxycal check` names the suspicious proxy; leave it out and fit again.",
+            "`refute('drop-proxy')` shows without which proxy the result changes; leave out a proxy that may "
+            "have seen the report.",
         ),
         "gap": (
-            f", but content falls into two groups that the environment tells apart ({e.gap:.1f} sds): a bias "
-            "of one of them would look like its content.",
+            f", but content falls into two groups that the environment separates ({e.gap:.1f} standard "
+            "deviations apart): a bias of one of them would look like its content.",
             "Fit each group alone, or add rows with content in between.",
         ),
         "rounding": (
-            f", but the environment says who reports round numbers ({_p(e.rounding_p)}).",
+            f", but the environment predicts who reports round numbers ({_p(e.rounding_p)}).",
             "Ask for unrounded numbers, or validate some rows (role truth).",
         ),
         "spike": (
-            " away from the spike, but the environment says who is on it beyond the proxies "
+            " away from the spike, but the environment predicts who is on it, beyond the proxies "
             f"({_p(e.spike_p)}): some may not report at all.",
             "Ask for the missing reports, or validate some rows (role truth).",
         ),
         "tail": (
             f", but more rows lie far on the biased side than it expects ({_p(e.tail_p)}): a bias of a few "
             "rows cannot be ruled out.",
-            "Look at the most extreme rows by eye, or validate them (role truth).",
+            "Inspect the most extreme rows, or validate them (role truth).",
         ),
     }
 
@@ -218,14 +219,14 @@ def _relevance(e: Evidence) -> Finding:
     ok = e.relevance >= THRESHOLDS.relevance
     explained = f"{e.relevance:.1%} of what the environment leaves of the outcome"
     return Finding(
-        question="Do the proxies see the outcome?",
+        question="Do the proxies explain the outcome?",
         statistic=f"they explain {explained}",
         reading=(
             f"The proxies explain {explained}."
             if ok
             else f"The proxies explain only {explained}: content and bias cannot be distinguished."
         ),
-        remedy=NOTHING if ok else "Use proxies that measure the same reality as the outcome.",
+        remedy=NOTHING if ok else "Use proxies that measure the same content as the outcome.",
         ok=ok,
         topic="relevance",
         value=e.relevance,
@@ -262,9 +263,9 @@ def _share(e: Evidence) -> Finding:
             f"Enough rows are unbiased to compare with: {1.0 - e.share:.0%} of them."
             if ok
             else f"Nearly all rows are called biased ({e.share:.0%}): the few others may equally be "
-            "outliers of honest reports."
+            "outliers among unbiased reports."
         ),
-        remedy=NOTHING if ok else "Validate some rows (role truth), or look at the other rows by eye.",
+        remedy=NOTHING if ok else "Validate some rows (role truth), or inspect the other rows.",
         ok=ok,
         topic="share",
         value=e.share,
@@ -284,7 +285,7 @@ def _direction(e: Evidence) -> list[Finding]:
                 "On the whole the biased rows deviate against the stated direction (mean over the biased "
                 f"rows {interval})."
             ),
-            remedy="Look at the sizes by level in summary(), and fit with the other direction.",
+            remedy="Look at the sizes by level, and fit with the other direction.",
             ok=False,
             topic="direction",
             value=e.exact.low,
@@ -299,7 +300,7 @@ def _convergence(e: Evidence) -> Finding:
     elif e.decrement < THRESHOLDS.decrement:
         reading = f"The fit converged: less than {THRESHOLDS.decrement:g} of log likelihood is left to gain."
     else:
-        reading = "The best model without a bias converged; the best with one was too far behind to go on."
+        reading = "The best model without a bias converged; the best with one was too poor to be refined."
     return Finding(
         question="Did the fit converge?",
         statistic=left,
@@ -315,7 +316,7 @@ def _constancy(e: Evidence) -> Finding:
     if e.law:
         statistic = f"coefficient of variation of the sizes: {e.cv:.2f}"
         varies = f"Biased rows differ in the size of their bias ({statistic}); the size is their mean."
-        reading = varies if e.cv > SIZES_VARY else "One size of bias serves all biased rows."
+        reading = varies if e.cv > SIZES_VARY else "All biased rows have a bias of the same size."
         reading += f" In the best model {e.law}."
     elif e.effect != "constant":
         differs = e.constancy_p < THRESHOLDS.constancy_p
@@ -324,10 +325,12 @@ def _constancy(e: Evidence) -> Finding:
         statistic = f"Wald test of one size for all, p = {e.constancy_p:.2g}"
     elif math.isfinite(e.by_level_gain):
         statistic = f"BIC gain of a size by level: {e.by_level_gain:.1f}"
-        reading = f"One size of bias serves all levels of the categorical environment columns ({statistic})."
+        reading = (
+            f"The bias is of the same size at all levels of categorical environment columns ({statistic})."
+        )
     else:
         statistic = "not tested"
-        reading = "Not tested: no categorical environment column has few enough levels for a size of each."
+        reading = "Not tested: no categorical environment column has few enough levels for a size by level."
     return Finding(
         question="Is the bias of one size?",
         statistic=statistic,

@@ -31,9 +31,9 @@ def guard_findings(e: Evidence, doubt: Iterable[str]) -> tuple[Finding, ...]:
 
 
 def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
-    decided = f"the environment decides {e.gate_r2:.0%} of who is biased before the outcome is seen"
+    decided = f"the environment alone determines {e.gate_r2:.0%} of who is biased"
     return Finding(
-        question="Does the outcome itself say who is biased?",
+        question="Does the outcome itself show who is biased?",
         statistic=decided,
         reading=(
             f"The outcome adds little: {decided}, so that a bias cannot be distinguished from an effect of "
@@ -42,8 +42,8 @@ def _gate_alone(e: Evidence, doubtful: bool) -> Finding:
             else f"The outcome shows who is biased: {decided}, the outcome the rest."
         ),
         remedy=(
-            f"{VALIDATE}, or fit method 'gradual' if the environment acts on the true outcome through "
-            "content only."
+            f"{VALIDATE}, or fit with method='gradual' if the environment acts on the true outcome only "
+            "through content."
             if doubtful
             else NOTHING
         ),
@@ -60,13 +60,13 @@ def _dependence(e: Evidence, doubtful: bool) -> Finding:
         reading = f"Neighbouring rows are not alike beyond content ({seen})."
     elif doubtful:
         reading = (
-            "Neighbouring rows are alike beyond content, and over blocks of rows the bias does not lead "
-            f"(z = {e.block_z:.1f}): what they share may look like a bias."
+            "Neighbouring rows are alike beyond content, and over blocks of rows a model with a bias does "
+            f"not fit better (z = {e.block_z:.1f}): what they share may look like a bias."
         )
     else:
         reading = (
-            "Neighbouring rows are alike beyond content; the bias leads over blocks of rows too "
-            f"(z = {e.block_z:.1f})."
+            "Neighbouring rows are alike beyond content; a model with a bias fits better over blocks of rows "
+            f"too (z = {e.block_z:.1f})."
         )
     return Finding(
         question="Do neighbouring rows of the table depend on each other?",
@@ -80,13 +80,13 @@ def _dependence(e: Evidence, doubtful: bool) -> Finding:
 
 
 def _sign(e: Evidence) -> Finding:
-    share = f"{e.against:.0%} of the biased have a size against the stated direction"
+    share = f"{e.against:.0%} of the biased rows deviate against the stated direction"
     return Finding(
-        question="Do sizes keep their sign?",
+        question="Do all biased rows deviate in the stated direction?",
         statistic=share,
         reading=(
-            f"The best law of sizes crosses zero ({share}): it describes the outcome's shape rather than a "
-            "bias."
+            f"In the best model the sizes of the bias go both ways ({share}): it describes the outcome's "
+            "shape rather than a bias."
         ),
         remedy=f"{VALIDATE}, or fit with the other direction.",
         ok=False,
@@ -97,13 +97,13 @@ def _sign(e: Evidence) -> Finding:
 
 def _proxies(e: Evidence) -> Finding:
     return Finding(
-        question="Do the proxies say who is biased?",
+        question="Do the proxies predict who is biased?",
         statistic=f"score test of the proxies in who is biased, p = {e.proxies_p:.2g}",
         reading=(
-            "The proxies say who is biased, beyond the environment and the content index "
+            "The proxies predict who is biased, beyond the environment and the content index "
             f"(p = {e.proxies_p:.2g}): the two groups may be two kinds of content."
         ),
-        remedy=f"{VALIDATE}, or add proxies that see what sets the two groups apart.",
+        remedy=f"{VALIDATE}, or add proxies that measure how the two groups differ.",
         ok=False,
         topic="proxies",
         value=e.proxies_p,
@@ -112,13 +112,13 @@ def _proxies(e: Evidence) -> Finding:
 
 def _rare(e: Evidence) -> Finding:
     return Finding(
-        question="Are enough rows biased to tell them from a tail?",
+        question="Are enough rows biased to distinguish them from outliers?",
         statistic=f"{e.share:.1%} of the rows are biased",
         reading=(
-            f"So few rows are called biased ({e.share:.1%}) that they may equally be the tail of honest "
-            "reports."
+            f"So few rows are called biased ({e.share:.1%}) that they may equally be outliers among "
+            "unbiased reports."
         ),
-        remedy="Look at these rows by eye, or validate them (role truth); more rows would help.",
+        remedy="Inspect these rows, or validate them (role truth); more rows would help.",
         ok=False,
         topic="rare",
         value=e.share,
@@ -127,11 +127,12 @@ def _rare(e: Evidence) -> Finding:
 
 def _narrow(e: Evidence) -> Finding:
     return Finding(
-        question="Is the lead of the bias more than luck?",
+        question="Is the evidence of a bias more than chance?",
         statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
         reading=(
-            f"A bias leads by too little (BIC gain {e.gain:.1f}, and up to {narrow_gain(e):.3g} may be "
-            f"luck) for a size of {e.separation:.1f} residual standard deviations."
+            f"A model with a bias fits better, but too little (BIC gain {e.gain:.1f}, and up to "
+            f"{narrow_gain(e):.3g} may be chance) for a size of {e.separation:.1f} residual standard "
+            "deviations."
         ),
         remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
         ok=False,
@@ -143,9 +144,9 @@ def _narrow(e: Evidence) -> Finding:
 def _vague(e: Evidence) -> Finding:
     interval = f"{e.exact.low:.4g} to {e.exact.high:.4g}"
     return Finding(
-        question="Is the size known well enough to be said?",
+        question="Is the size of the bias known well enough?",
         statistic=f"interval {interval} around {e.exact.alpha:.4g}",
-        reading=f"A bias leads, but its size is hardly known (interval {interval}).",
+        reading=f"A model with a bias fits better, but its size is hardly known (interval {interval}).",
         remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
         ok=False,
         topic="vague",
@@ -155,7 +156,7 @@ def _vague(e: Evidence) -> Finding:
 
 def _rounding(e: Evidence) -> Finding:
     return Finding(
-        question="Does the environment say who rounds?",
+        question="Does the environment predict who rounds?",
         statistic=f"test of the environment in who reports round numbers, p = {e.rounding_p:.2g}",
         reading=(
             "Round numbers are more common in some environments than the proxies explain "

@@ -39,7 +39,7 @@ def refusals(
             "Is the likelihood determined?",
             f"{fit.flat} flat directions",
             f"{n_proxies} proxies leave {fit.flat} directions of the model undetermined: "
-            "different biases fit alike.",
+            "different biases fit equally well.",
             "Add a proxy that measures the same content with an error of its own.",
             ok=False,
             topic="flat-likelihood",
@@ -53,12 +53,12 @@ def refusals(
 def too_few_proxies(n_proxies: int) -> Finding:
     """The finding for a table whose proxies cannot show even one content."""
     return Finding(
-        "Enough proxies?",
+        "Are there enough proxies?",
         f"K = {n_proxies}",
         f"With {n_proxies} proxy, content cannot be distinguished from the error of the proxy, nor from the "
         "bias.",
-        "Add a second proxy with an error of its own: K >= 2d proxies show d contents, or K >= d + 1 where "
-        "the environment moves content in d directions.",
+        "Add a second proxy with an error of its own: 2d proxies show d dimensions of content, or d + 1 "
+        "where the environment moves content in d directions.",
         ok=False,
         topic="too-few-proxies",
         value=float(n_proxies),
@@ -79,10 +79,10 @@ def _no_content(n_proxies: int) -> Finding:
 
 def _irrelevant(p: float) -> Finding:
     return Finding(
-        "Do the proxies say anything about the outcome?",
+        "Are the proxies related to the outcome?",
         f"p = {p:.2g}",
         "Given the environment, the proxies are not related to the outcome "
-        f"(p = {p:.2g}): what the environment does to its content cannot be taken out.",
+        f"(p = {p:.2g}): the effect of the environment on its content cannot be removed.",
         "Use proxies that measure what the outcome measures.",
         ok=False,
         topic="relevance",
@@ -92,31 +92,31 @@ def _irrelevant(p: float) -> Finding:
 
 def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
     statistic = f"p = {fit.over_p:.2g}"
-    contents = "one content" if d == 1 else f"{d} contents"
+    contents = "one dimension of content" if d == 1 else f"{d} dimensions of content"
     reading = (
         f"Over-identification is rejected (p = {fit.over_p:.2g}): {contents} cannot explain how the "
         f"environment moves the {n_proxies} proxies."
     )
     if d == largest:
         return Finding(
-            "Enough proxies for the content?",
+            "Are there enough proxies for the content?",
             statistic,
             f"{reading} Either content has more dimensions than {n_proxies} proxies can show, or the "
-            "environment reaches a proxy directly.",
-            f"Add proxies: d contents need 2d of them, or d + 1 where the environment moves content in d "
-            f"directions, so {n_proxies} show at most {largest}. Or leave out a proxy that the environment "
-            "reaches.",
+            "environment affects a proxy directly.",
+            f"Add proxies: d dimensions of content need 2d of them, or d + 1 where the environment moves "
+            f"content in d directions, so {n_proxies} show at most {largest}. Or leave out a proxy that the "
+            "environment affects directly.",
             ok=False,
             topic="too-few-proxies",
             value=fit.over_p,
         )
     return Finding(
-        "Does the environment reach the proxies only through content?",
+        "Does the environment affect the proxies only through content?",
         statistic,
-        f"{reading} The environment reaches a proxy directly, or proxies share noise, as where one is part "
+        f"{reading} The environment affects a proxy directly, or proxies share noise, as where one is part "
         "of another.",
         "Leave out the proxy that the environment can influence or that another contains, or the environment "
-        "column that reaches it.",
+        "column that affects it.",
         ok=False,
         topic="over-identification",
         value=fit.over_p,
@@ -125,11 +125,11 @@ def _rejected(fit: MimicFit, n_proxies: int, d: int, largest: int) -> Finding:
 
 def _reached(direct: DirectEffect, proxy: str) -> Finding:
     return Finding(
-        "Does the environment reach the proxies only through content?",
+        "Does the environment affect the proxies only through content?",
         f"p = {direct.p:.2g}",
         f"Environment column {direct.column!r} moves proxy {proxy!r} beyond content "
-        f"(p = {direct.p:.2g}): a proxy that the environment reaches cannot stand for content.",
-        f"Leave out proxy {proxy!r}, or {direct.column!r} if it can be no cause of the bias.",
+        f"(p = {direct.p:.2g}): a proxy that the environment affects directly cannot stand for content.",
+        f"Leave out proxy {proxy!r}, or {direct.column!r} if it cannot be a cause of the bias.",
         ok=False,
         topic="over-identification",
         value=direct.p,

@@ -77,7 +77,7 @@ def _beyond_content(answer: GradualAnswer, estimate: BiasEstimate) -> Finding:
         in_print(estimate.p_value),
         answer.sentence,
         f"Ask whether {estimate.sensitivity.benchmark!r} or another environment column can act on the true "
-        "outcome itself: no data can tell that from a bias."
+        "outcome itself: the data cannot distinguish that from a bias."
         if is_bias
         else "Nothing to do.",
         ok=True,
@@ -93,7 +93,7 @@ def _anchor(anchor: Anchor) -> Finding:
         "Relative to what is the bias measured?",
         f"{anchor.kind}, {rows:,} rows",
         f"No row is known to be free of the bias, so its size is relative to {anchor.kind} of the rows "
-        f"({rows:,}): a bias that all rows share is not seen."
+        f"({rows:,}): a bias that all rows share cannot be found."
         if relative
         else f"The level of the bias comes from {rows:,} {anchor.kind}.",
         f"Name a column with the true value of at least {ANCHOR_ROWS} rows as the role 'truth', or one that "
@@ -131,7 +131,7 @@ def _form(kinds: Mapping[str, Kind]) -> Finding:
         if straight
         else "Along numeric environment columns the bias may be any smooth curve; a step is rounded off."
         if bent
-        else "Each level of the environment has a bias of its own.",
+        else "Each level of the environment has its own bias.",
         "Use fewer environment columns or more rows if the bias may bend." if straight else "Nothing to do.",
         ok=not straight,
         topic="form",

@@ -98,7 +98,7 @@ def error_shape(reading: GapReading, exact: MethodFit) -> Finding:
         "two sizes": f"Among validated rows {share} are biased, by more than one size: {alpha} on average",
         "sizes that vary": f"Among validated rows {share} are biased, by sizes that vary (mean {alpha}, "
         f"coefficient of variation {reading.cv:.2g})",
-        "continuous": f"The errors of validated rows are continuous around {reading.mean:.4g}: nobody is "
+        "continuous": f"The errors of validated rows are continuous around {reading.mean:.4g}: no row is "
         "simply unbiased",
     }[reading.shape]
     if reading.grows:
@@ -134,7 +134,7 @@ def chosen(stack: Stack, names: tuple[str, ...]) -> Finding:
     else:
         how = f"is {WORDS[base]}: what the other candidates add made it worse"
     return Finding(
-        "What does the calibrated value rest on?",
+        "How is the calibrated value computed?",
         f"root mean squared error {stack.own:.4g} out of fold, report {report:.4g}",
         f"On validated rows that it was not shown, the calibrated value is off by {stack.own:.4g} (root mean "
         f"square), the report by {report:.4g}, {WORDS[base]} by {stack.rmse[stack.base]:.4g}; it {how}.",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def gaps(fit: Fit, ax: Axes | None = None) -> Axes:
-    """Histogram of report minus truth in validated rows, and of what calibration takes off the same rows."""
+    """Histogram of report minus truth in validated rows, and of what calibration subtracts from them."""
     ax = styled(ax, height=3.3)
     own = fit.method_fit.details.gaps
     assert own is not None  # `lacking` says where there are none
@@ -38,7 +38,7 @@ def gaps(fit: Fit, ax: Axes | None = None) -> Axes:
         histtype="step",
         color=INK,
         linewidth=1.4,
-        label="what calibration takes off",
+        label="what calibration subtracts",
     )
     ax.axvline(0.0, color=MUTED, linewidth=1.0, linestyle=":")
     label(ax, f"error of {short(fit.roles.outcome)}", "validated rows")
@@ -56,10 +56,10 @@ PLOT = Plot(
     section="evidence",
     title="Errors of validated rows",
     alt=lambda fit: (
-        "Histogram of report minus truth in validated rows, and of what calibration takes off them."
+        "Histogram of report minus truth in validated rows, and of what calibration subtracts from them."
     ),
     caption=lambda fit: (
-        f"{_reading(fit)} The line shows what calibration takes off the same rows when it has not seen "
+        f"{_reading(fit)} The line shows what calibration subtracts from the same rows when it has not seen "
         "their truth."
     ),
     draw=gaps,

@@ -67,13 +67,15 @@ PLOT = Plot(
         + "."
     ),
     caption=lambda fit: (
-        "Each panel moves one column and holds the others at their mean; bands and bars are pointwise "
+        "Each panel varies one column and holds the others at their mean; bands and bars are pointwise "
         f"{fit.settings.level * 100:g}% intervals. "
         + "; ".join(f"{shape.column}: relative to {shape.relative_to}" for shape in drawn(fit))
         + ". A direct effect of the environment on the true outcome would look the same."
     ),
     draw=graded,
     lacking=lambda fit: (
-        "" if fit.method_fit.details.shapes else "no bias that grades with the environment was estimated"
+        ""
+        if fit.method_fit.details.shapes
+        else "no bias that changes gradually with the environment was estimated"
     ),
 )

@@ -28,8 +28,6 @@ PLOT = Plot(
     caption=lambda fit: power_picture.CAPTION,
     draw=power,
     lacking=lambda fit: (
-        ""
-        if "power" in fit.questions
-        else "power was not computed for this fit: call power() or `proxycal power RUN` first"
+        "" if "power" in fit.questions else "power was not computed for this fit: call `power()` first"
     ),
 )

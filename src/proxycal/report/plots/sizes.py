@@ -47,13 +47,13 @@ PLOT = Plot(
     alt=lambda fit: "Histogram of the sizes of the bias over the biased rows, with their mean.",
     caption=lambda fit: (
         f"Biased rows differ in the size of their bias: {fit.method_fit.details.law}. The size of a row is "
-        "estimated from its report and its content, and drawn towards the mean; each row counts by its "
+        "estimated from its report and its content, and shrunk towards the mean; each row counts by its "
         "probability of being biased."
     ),
     draw=sizes,
     lacking=lambda fit: (
         ""
         if fit.verdict == "bias found" and fit.method_fit.details.law and sizes_vary(fit)
-        else "one size serves all biased rows, or no bias was found"
+        else "all biased rows have a bias of the same size, or no bias was found"
     ),
 )

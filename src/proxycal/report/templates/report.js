@@ -50,7 +50,7 @@
   const about = (dot) => {
     const row = rows.data[rows.dots[dot]];
     const name = rows.heading ? `${rows.heading} ${row[0]}: ` : "";
-    const then = rows.calibrated ? `, calibrated ${shown(row[2])}, ${share(row[5])} likely to be biased` : "";
+    const then = rows.calibrated ? `, calibrated ${shown(row[2])}, probability of bias ${share(row[5])}` : "";
     return `${name}reported ${shown(row[1])}${then}`;
   };
   const point = (event) => {
