@@ -41,6 +41,13 @@ FIRST_SEED = 12_000_000
 TIMED, BY_HAND = 2, 5
 
 
+SELECTION = (
+    "Mean ratios of the tables in which the bias was found, of the others and of all. By hand: the logarithm "
+    "of the positive rows alone. Told who: least squares of the same rows by somebody who is told who is "
+    "biased, and so needs no verdict."
+)
+
+
 def bench(quick: bool = False) -> Bench:
     """Every share of the truth with every share of zeros."""
     sizes, repetitions = ((600,), 2) if quick else ((1000, 3000), 20)
@@ -150,12 +157,8 @@ def page(trials: pd.DataFrame) -> Page:
              "rows above 1% and a ratio of 99% or more."),
         Part("Reports of the whole truth", [_free_row(row) for row in records(free)]),
         Part("Where few tables show the bias",
-             [_selected_row(row) for row in records(biased) if _selected(row)],
-             "Mean ratios of the tables in which the bias was found, of the others and of all. By hand: the "
-             "logarithm of the positive rows alone. Told who: least squares of the same rows by somebody who "
-             "is told who is biased, and so needs no verdict. All tables together are right, and whoever "
-             "estimates, the ratio is lower in the tables that show the bias than in the others: the bias is "
-             "found where it happens to look larger than it is."),
+             [selected_row(row) for row in records(biased) if _selected(row)],
+             SELECTION),
         Part("Totals", _totals_rows(trials[trials["kept"] < 0.6]),
              "Tables with a bias of 30% or 50% in which it was found. Groups are four regions of a table."),
         Part("Time", _time_rows(trials),
@@ -248,7 +251,8 @@ def _selected(row: Mapping[str, Any]) -> bool:
     return row["kept"] < 0.6 and 0.0 < row["found"] < 0.5
 
 
-def _selected_row(row: Mapping[str, Any]) -> dict[str, str]:
+def selected_row(row: Mapping[str, Any]) -> dict[str, str]:
+    """A row of `summarise` for reading: every way to estimate, by verdict."""
     return {
         "rows": str(row["n"]),
         "reported": percent(row["kept"], 0),

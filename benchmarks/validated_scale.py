@@ -105,7 +105,7 @@ def measure(table: Path, place: Path, steps: tuple[str, ...]) -> list[dict[str, 
 
 
 def arguments(step: str, table: Path, place: Path) -> list[str]:
-    """The command of a step, as a user would type it."""
+    """The command of a step, as a user would type it; in one process, so that its peak is all there is."""
     run, sheet = place / "run", _sheet(table, place)
     roles = [
         "--outcome",
@@ -120,8 +120,8 @@ def arguments(step: str, table: Path, place: Path) -> list[str]:
     return {
         "check": ["check", str(table), *roles],
         "fit": ["fit", str(table), *roles, "--out", str(run)],
-        "calibrate": ["calibrate", str(run), str(table), "--out", out],
-        "totals": ["totals", str(run), str(table), "--by", "region", "--out", totals],
+        "calibrate": ["calibrate", str(run), str(table), "--jobs", "1", "--out", out],
+        "totals": ["totals", str(run), str(table), "--by", "region", "--jobs", "1", "--out", totals],
         "audit": ["audit", str(run), str(table), "--n", str(AUDITED), "--out", str(sheet)],
         "filled": ["audit", str(run), str(table), "--filled", str(sheet), "--out", out],
     }[step]
