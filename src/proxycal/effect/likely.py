@@ -27,7 +27,7 @@ def match_likely(
     """Rows more likely biased than not, matched with the others; no controls without two groups."""
     biased = p_biased > 0.5
     if min(biased.sum(), (~biased).sum()) < K_MATCH:
-        note = "nearly nobody, or nearly everybody, is more likely biased than not: no match"
+        note = "nearly no row, or nearly every row, is more likely biased than not: no match"
         return None, Estimate.missing("match", note)
     matched = match_effect(y, z, biased, K_MATCH, weights, cluster)
     low, high = normal_interval(matched.alpha, matched.se, level)
