@@ -97,6 +97,7 @@ def test_a_damaged_ledger_is_refused(folder, content):
         {"name": 1, "rows": 3, "unanswered": 0, "digest": ""},
         {"name": "a", "rows": "3", "unanswered": 0, "digest": ""},
         {"name": "../a", "rows": 3, "unanswered": 0, "digest": ""},
+        {"name": "a" * 300, "rows": 3, "unanswered": 0, "digest": ""},
     ],
 )
 def test_a_line_that_was_tampered_with_is_damage(folder, line):

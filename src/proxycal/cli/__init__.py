@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -73,12 +74,19 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
+@cache
+def _program() -> Any:
+    """All commands, made of their functions once, however many are run in one process."""
+    return typer.main.get_command(app)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     with warnings.catch_warnings(record=True) as caught, speaking("shell"):
         warnings.simplefilter("always", ProxycalWarning)
         try:
-            code = app(args=None if argv is None else list(argv), prog_name="proxycal", standalone_mode=False)
+            given = None if argv is None else list(argv)
+            code = _program()(args=given, prog_name="proxycal", standalone_mode=False)
         except Exception as error:
             return _explain(error)
         except KeyboardInterrupt:

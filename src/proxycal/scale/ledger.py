@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NAME = "_calibration.jsonl"
+# Bytes of a file's name on the usual file systems.
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ def _finished(path: Path, line: dict[str, Any]) -> Finished:
         raise _damaged(path, "a line has values of another kind")
     if Path(part.name).name != part.name:
         raise _damaged(path, "a part lies outside the folder")
+    if len(part.name.encode(errors="surrogatepass")) > LONGEST_NAME:
+        raise _damaged(path, "a part has a name that no file can have")
     return part
 
 

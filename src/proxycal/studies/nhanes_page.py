@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from proxycal.studies.tables import Grid
 
 
+_NAMES = {"weight": "Weight", "height": "Height", "bmi": "BMI"}
+
+
 def write(good: pd.DataFrame, failed: pd.DataFrame, out: Path, quick: bool, code: str) -> str:
     """All tables, figures and the page of a study; returns the page."""
     for part in ("tables", "figures"):
@@ -128,7 +131,7 @@ def _by_share(long: pd.DataFrame) -> list[str]:
         }
         listed = {method: _listed([f"{value:.2f}" for value in values]) for method, values in errors.items()}
         lines.append(
-            f"- {str(outcome).capitalize()}: reports are off by {np.mean(errors['self-report']):.2f} "
+            f"- {_NAMES[str(outcome)]}: reports are off by {np.mean(errors['self-report']):.2f} "
             f"{tables.UNITS[str(outcome)]} (root mean square). With "
             f"{_listed([f'{share:.0%}' for share in shares])} of "
             f'the people measured, `method="validated"` leaves **{listed["proxycal"]}**, a regression on the '

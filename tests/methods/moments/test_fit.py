@@ -76,6 +76,8 @@ def test_who_is_biased_follows_bayes():
     there = pi * np.exp(-0.5 * ((u - alpha) / sigma) ** 2)
     not_there = (1 - pi) * np.exp(-0.5 * (u / sigma) ** 2)
     np.testing.assert_allclose(p_biased(u, h, alpha, sigma), there / (there + not_there), rtol=1e-12)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(p_biased(u, h, alpha, 1e308), pi)
 
 
 def test_a_size_that_varies_is_refused_by_name():

@@ -183,7 +183,7 @@ def p_biased(u: np.ndarray, h: np.ndarray, alpha: float, sigma: float) -> np.nda
     if not (math.isfinite(alpha) and alpha > 0.0 and sigma > 0.0):
         return np.zeros(len(u))
     pi = np.clip(h / alpha, 1.0 - SURE, SURE)
-    return np.asarray(expit(np.log(pi / (1.0 - pi)) + alpha * (u - 0.5 * alpha) / sigma**2))
+    return np.asarray(expit(np.log(pi / (1.0 - pi)) + alpha * (u - 0.5 * alpha) / np.square(sigma)))
 
 
 def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
