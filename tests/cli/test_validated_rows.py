@@ -26,7 +26,7 @@ def test_too_few_to_learn_from(known, counted, more, tmp_path, capsys):
     table, run = write(tmp_path, known), str(tmp_path / "run")
     assert main(["check", table, *TRUTH]) == 0
     out, err = capsys.readouterr()
-    assert f"Column 'truth' validates {counted} of 240; from 30 on the calibration is learned" in out
+    assert f"Column 'truth' has the true value of {known} of 240 rows" in out
     assert main(["fit", table, *TRUTH, "--out", run]) == 0
     out, err = capsys.readouterr()
     assert "exact *" in out
