@@ -281,8 +281,13 @@ def _seen(power: Power) -> str:
     tried = [point for point in power.points if point.alpha > 0.0]
     tables = max(point.repetitions for point in tried)
     if tables < TOO_FEW:
-        found = [f"of {np.exp(point.alpha * power.sd):.1f} in {point.chance:.0%}" for point in tried]
-        return f"shifts put into these rows by a factor {', '.join(found)} of {tables} tables each were found"
+        sizes = [f"{np.exp(point.alpha * power.sd):.1f}" for point in tried]
+        found = [f"{point.chance:.0%}" for point in tried]
+        others = "".join(f", of {size} in {share}" for size, share in zip(sizes[1:], found[1:], strict=True))
+        return (
+            f"of shifts put into these rows, {tables} tables for each size, a factor of {sizes[0]} was found "
+            f"in {found[0]}{others}"
+        )
     factor = np.exp(power.detectable * power.sd)
     if np.isfinite(factor):
         return f"a shift would be found in nine cases of ten only from a factor of about {factor:.0f} on"
