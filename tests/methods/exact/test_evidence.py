@@ -496,3 +496,12 @@ def test_overlap_is_the_share_of_biased_rows_among_the_unbiased():
     p = np.r_[np.zeros(101), np.ones(4)]
     assert overlap_of(content, p) == 0.5
     assert math.isnan(overlap_of(content, np.zeros(105)))
+
+
+def test_a_run_that_is_older_than_a_field_still_loads(found):
+    kept = plain(found)
+    del kept["stand_for"]
+    assert verdict(Evidence.from_dict(kept)) == verdict(found)
+    del kept["gain"]
+    with pytest.raises(TypeError, match="gain"):
+        Evidence.from_dict(kept)

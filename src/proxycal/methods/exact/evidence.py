@@ -126,7 +126,9 @@ class Evidence:
     def from_dict(cls, values: dict[str, Any]) -> Evidence:
         """The evidence from what JSON keeps of it."""
         kept = dict(values)
-        kept |= {item.name: number(values[item.name]) for item in fields(cls) if item.type == "float"}
+        # A run that is older than a field has its default.
+        floats = {item.name for item in fields(cls) if item.type == "float"} & kept.keys()
+        kept |= {name: number(values[name]) for name in floats}
         kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
         return cls(**kept)
 
