@@ -102,4 +102,4 @@ def study(folder: Path) -> RealStudy:
 
 
 if __name__ == "__main__":
-    run(study, __doc__, repetitions=4)
+    run(study, __doc__, repetitions=8)
