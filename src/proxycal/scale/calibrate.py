@@ -24,7 +24,7 @@ from proxycal import __version__
 from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import explained, kind_of
-from proxycal.locks import alone, hidden_name
+from proxycal.locks import alone, clean, hidden_name
 from proxycal.safe_csv import safe_table
 from proxycal.scale.digests import digest_of, digests
 from proxycal.scale.ledger import Finished, abandon, claim, record, remove
@@ -167,6 +167,8 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
         if not finished:
             abandon(folder, names)
         raise
+    # Workers of a killed run can outlive it by a moment and hold what they were writing: by now they are gone.
+    clean(folder)
     return _Done([finished[name] for name in names], [folder / name for name in names], resumed)
 
 
