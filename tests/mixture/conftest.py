@@ -12,7 +12,7 @@ def _orthonormal(columns):
     return np.column_stack([np.ones(len(columns)), centred @ vectors / np.sqrt(values)])
 
 
-def _rows(n=60, seed=0, p=3, q=3, levels=1, weights=False, validated=False):
+def _rows(n=60, seed=0, p=3, q=3, levels=1, weights=False):
     """Rows with a shift of 1.5 for those that the gate picks: X (n,p), G (n,q), D ones or one-hot levels."""
     rng = np.random.default_rng(seed)
     X = _orthonormal(rng.normal(size=(n, p - 1)))
@@ -21,15 +21,10 @@ def _rows(n=60, seed=0, p=3, q=3, levels=1, weights=False, validated=False):
     D = (codes[:, None] == np.arange(levels)).astype(float)
     a = rng.random(n) < 1.0 / (1.0 + np.exp(-G[:, 1]))
     content = X @ np.r_[0.2, np.full(p - 1, 0.5)] + 0.5 * rng.normal(size=n)
-    gap = None
     shift = np.where(a, 1.5 + 0.3 * codes, 0.0)
     y = content + shift
-    if validated:
-        known = rng.random(n) < 0.3
-        gap = np.where(known, shift + 0.1 * rng.normal(size=n), np.nan)
-        y = np.where(known, content, y)
     w = rng.uniform(0.3, 3.0, size=n) if weights else np.ones(n)
-    return Rows(y, X, G, D, w, gap)
+    return Rows(y, X, G, D, w)
 
 
 def _params(shape, rows, B=1, seed=0):
@@ -53,13 +48,12 @@ def _params(shape, rows, B=1, seed=0):
     gamma = rng.normal(size=(B, q))
     if shape.gate == "constant":
         gamma[:, 1:] = 0.0
-    noise = None if rows.gap is None else np.log(0.3) + 0.1 * rng.normal(size=(B, 1))
-    return Params(beta, log_sigma, omega, scale, 1.2 + 0.3 * rng.normal(size=(B, L)), gamma, noise)
+    return Params(beta, log_sigma, omega, scale, 1.2 + 0.3 * rng.normal(size=(B, L)), gamma)
 
 
 @pytest.fixture(scope="session")
 def draw_rows():
-    """rows = draw_rows(n=60, seed=0, p=3, q=3, levels=1, weights=False, validated=False)."""
+    """rows = draw_rows(n=60, seed=0, p=3, q=3, levels=1, weights=False)."""
     return _rows
 
 

@@ -15,10 +15,10 @@ from proxycal.mixture.refits import refit_shifts
 from proxycal.testing.worlds import draw_world
 
 
-def data_of(world, truth=None):
+def data_of(world):
     numeric = np.arange(5 + world.E.shape[1]) < 10
     levels = None if world.level is None else {"level": world.level}
-    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels, truth)
+    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels)
 
 
 def se_of(found):
@@ -137,42 +137,6 @@ def test_clusters_are_not_mistaken_for_a_bias_nor_hide_one():
         if alpha_sd:
             assert abs(found.shift[0] - world.alpha[0]) < 4.0 * se_of(found)[0]
             assert found.cluster_sd == pytest.approx(0.4, rel=0.4)
-
-
-def test_validated_rows_keep_the_answer_right_and_shrink_its_error(world, found):
-    rng = np.random.default_rng(0)
-    noisy = replace(world, y=world.y + 0.1 * rng.normal(size=400))
-    truth = np.where(rng.random(400) < 0.2, world.y_true, np.nan)
-    told = fit_exact(data_of(noisy, truth), max_j=2)
-    assert told.gain > 0.0
-    assert told.converged
-    assert se_of(told)[0] < 0.4 * se_of(found)[0]
-    assert abs(told.shift[0] - world.alpha[0]) < 4.0 * se_of(told)[0]
-
-
-def test_validated_rows_without_any_noise(world):
-    truth = np.where(np.arange(400) % 5 == 0, world.y_true, np.nan)
-    told = fit_exact(data_of(world, truth), max_j=2)
-    assert told.converged
-    assert se_of(told)[0] < 0.1 * world.residual_sd
-    assert told.shift[0] == pytest.approx(world.alpha[0], rel=0.01)
-
-
-def test_validated_rows_leave_the_residual_sd_alone(world):
-    rng = np.random.default_rng(0)
-    noisy = replace(world, y=world.y + 0.1 * rng.normal(size=400))
-    truth = np.where(rng.random(400) < 0.5, world.y_true, np.nan)
-    assert fit_exact(data_of(noisy, truth), max_j=1).sigma == pytest.approx(world.residual_sd, rel=0.1)
-
-
-def test_validated_rows_in_clusters():
-    world = draw_world("clusters", 600, 3.0, seed=3)
-    rng = np.random.default_rng(0)
-    noisy = replace(world, y=world.y + 0.1 * rng.normal(size=600))
-    truth = np.where(rng.random(600) < 0.2, world.y_true, np.nan)
-    told = fit_exact(data_of(noisy, truth), max_j=2)
-    assert told.gain > 0.0
-    assert told.shift[0] == pytest.approx(world.alpha[0], rel=0.05)
 
 
 # --- what must not matter -----------------------------------------------------------------------------------

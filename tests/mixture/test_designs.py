@@ -10,10 +10,10 @@ from proxycal.mixture.designs import Data, candidate_frames, canonical_order
 from proxycal.testing.worlds import draw_world
 
 
-def data_of(world, truth=None):
+def data_of(world):
     numeric = np.arange(5 + world.E.shape[1]) < 10
     levels = None if world.level is None else {"level": world.level}
-    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels, truth)
+    return Data(world.y, world.P, world.E, np.ones(len(world.y)), numeric, world.cluster, levels)
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +44,9 @@ def test_frames_offer_each_way_once():
     assert rows.y.std() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_a_validated_row_puts_the_truth_in_the_outcome_and_the_rest_in_the_gap():
-    world = draw_world("gaussian", 100, 3.0, seed=0)
-    truth = np.where(np.arange(100) < 30, world.y_true, np.nan)
-    data = data_of(world, truth)
-    frame = candidate_frames(data, "constant")["linear"]
-    rows = frame.rows(data)
-    known = np.arange(100) < 30
-    np.testing.assert_allclose(rows.y[known] * frame.scale + frame.centre, world.y_true[known], atol=1e-12)
-    np.testing.assert_allclose(rows.gap[known] * frame.scale, (world.alpha * world.a)[known], atol=1e-12)
-    np.testing.assert_allclose(rows.y[~known] * frame.scale + frame.centre, world.y[~known], atol=1e-12)
-    assert np.isnan(rows.gap[~known]).all()
-
-
 def test_taking_rows_takes_all_of_them():
     world = draw_world("alpha by level", 50, 1.0, seed=0)
-    data = replace(data_of(world, world.y_true), cluster=np.arange(50), trusted=np.arange(50) % 7 == 0)
+    data = replace(data_of(world), cluster=np.arange(50), trusted=np.arange(50) % 7 == 0)
     part = data.take(np.array([3, 1]))
     for field in fields(Data):
         value, kept = getattr(data, field.name), getattr(part, field.name)

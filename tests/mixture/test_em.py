@@ -46,8 +46,8 @@ def fit(shape, rows, params, tol=1e-11, max_steps=4000):
 
 
 def some(rows, index):
-    parts = (rows.y, rows.X, rows.G, rows.D, rows.weights, rows.gap)
-    return Rows(*(None if part is None else part[index] for part in parts))
+    parts = (rows.y, rows.X, rows.G, rows.D, rows.weights)
+    return Rows(*(part[index] for part in parts))
 
 
 def assert_close(one, other, atol):
@@ -61,10 +61,9 @@ def assert_close(one, other, atol):
 # --- every step climbs, and it ends where the score is zero -------------------------------------------------
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_every_step_climbs(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=120, levels=2, weights=True, validated=validated)
+def test_every_step_climbs(shape, draw_rows, draw_params):
+    rows = draw_rows(n=120, levels=2, weights=True)
     rules = rules_of(shape, rows)
     params = draw_params(shape, rows)
     if shape.scale == "environment":
@@ -79,10 +78,9 @@ def test_every_step_climbs(shape, validated, draw_rows, draw_params):
     assert reached[-1] > reached[0] + 0.1
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_the_fixed_point_has_no_score(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=150, weights=True, validated=validated)
+def test_the_fixed_point_has_no_score(shape, draw_rows, draw_params):
+    rows = draw_rows(n=150, weights=True)
     rules = rules_of(shape, rows)
     params = fit(shape, rows, draw_params(shape, rows)).params
     start = draw_params(shape, rows)
@@ -231,21 +229,6 @@ def test_sd_by_environment_is_the_maximum_that_scipy_finds(draw_rows, draw_param
     np.testing.assert_allclose(found, reference.x, atol=1e-3)
 
 
-def test_gap_of_validated_rows_alone_would_be_a_mixture_of_two_normals(draw_rows, draw_params):
-    # All rows validated and far apart: alpha is the mean gap of the biased, the noise its sd around it.
-    rows = draw_rows(n=150, validated=True)
-    rng = np.random.default_rng(7)
-    a = rng.random(150) < 0.4
-    gap = 3.0 * a + 0.1 * rng.normal(size=150)
-    rows = replace(rows, gap=gap)
-    shape = Shape(1, shift=True)
-    params = fit(shape, rows, draw_params(shape, rows)).params
-    assert params.a[0, 0] == pytest.approx(gap[a].mean(), rel=1e-6)
-    left = np.where(a, gap - gap[a].mean(), gap)
-    assert np.exp(params.log_noise[0, 0]) == pytest.approx(np.sqrt(np.mean(left**2)), rel=1e-6)
-    np.testing.assert_allclose(params.beta[0, 0], np.linalg.lstsq(rows.X, rows.y, rcond=None)[0], atol=1e-8)
-
-
 # --- what a shape promises ----------------------------------------------------------------------------------
 
 
@@ -318,10 +301,9 @@ def test_a_batch_is_each_model_alone(shape, draw_rows, draw_params):
         assert_close(together.params.take(np.array([b])), alone.params, 1e-5)
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_chunks_add_up_to_the_whole(shape, validated, draw_rows, draw_params):
-    whole = draw_rows(n=90, levels=2, weights=True, validated=validated)
+def test_chunks_add_up_to_the_whole(shape, draw_rows, draw_params):
+    whole = draw_rows(n=90, levels=2, weights=True)
     chunks = [some(whole, part) for part in (slice(0, 50), slice(50, 51), slice(51, 90))]
     params = draw_params(shape, whole, B=2)
     rules = rules_of(shape, whole, 2)
@@ -334,10 +316,9 @@ def test_chunks_add_up_to_the_whole(shape, validated, draw_rows, draw_params):
     assert_close(run(params, [whole], rules, 9, 0.0).params, run(params, chunks, rules, 9, 0.0).params, 1e-8)
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_whole_weights_are_repeated_rows(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=100, validated=validated)
+def test_whole_weights_are_repeated_rows(shape, draw_rows, draw_params):
+    rows = draw_rows(n=100)
     times = np.random.default_rng(8).integers(1, 4, size=100)
     weighted = replace(rows, weights=times.astype(float))
     repeated = some(rows, np.repeat(np.arange(100), times))

@@ -39,7 +39,7 @@ def name(shape):
 
 def layout_of(shape, rows):
     p, q, L = rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
-    return Layout.of(shape, p, q, L, rows.gap is not None)
+    return Layout.of(shape, p, q, L)
 
 
 def slopes(function, at, step):
@@ -49,12 +49,9 @@ def slopes(function, at, step):
     )
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_score_and_hessian_are_the_derivatives_of_the_log_likelihood(
-    shape, validated, draw_rows, draw_params
-):
-    rows = draw_rows(n=40, levels=2, weights=True, validated=validated)
+def test_score_and_hessian_are_the_derivatives_of_the_log_likelihood(shape, draw_rows, draw_params):
+    rows = draw_rows(n=40, levels=2, weights=True)
     layout = layout_of(shape, rows)
     like = draw_params(shape, rows)
     theta = to_vector(like, shape, layout)
@@ -72,13 +69,12 @@ def test_score_and_hessian_are_the_derivatives_of_the_log_likelihood(
     )
 
 
-@pytest.mark.parametrize("validated", [False, True])
-def test_meat_is_the_sum_of_outer_products_of_row_scores(validated, draw_rows, draw_params):
+def test_meat_is_the_sum_of_outer_products_of_row_scores(draw_rows, draw_params):
     shape = Shape(2, "own", "content", shift=True)
-    rows = draw_rows(n=30, weights=True, validated=validated)
+    rows = draw_rows(n=30, weights=True)
     params = draw_params(shape, rows)
-    parts = (rows.y, rows.X, rows.G, rows.D, np.ones(30), rows.gap)
-    single = [Rows(*(None if v is None else v[i : i + 1] for v in parts)) for i in range(30)]
+    parts = (rows.y, rows.X, rows.G, rows.D, np.ones(30))
+    single = [Rows(*(v[i : i + 1] for v in parts)) for i in range(30)]
     scores = np.array([information(params, [row], shape).score for row in single])
     info = information(params, [rows], shape)
     np.testing.assert_allclose(info.meat, (scores.T * rows.weights) @ scores, atol=1e-9)
@@ -93,11 +89,11 @@ def test_meat_is_the_sum_of_outer_products_of_row_scores(validated, draw_rows, d
 @pytest.mark.parametrize("clustered", [False, True])
 def test_chunks_add_up(clustered, draw_rows, draw_params):
     shape = Shape(2, "own", "content", "environment", shift=True)
-    rows = draw_rows(n=50, weights=True, validated=True)
+    rows = draw_rows(n=50, weights=True)
     params = draw_params(shape, rows)
     codes = np.arange(50) % 6
     parts = [slice(0, 20), slice(20, 21), slice(21, 50)]
-    values = (rows.y, rows.X, rows.G, rows.D, rows.weights, rows.gap)
+    values = (rows.y, rows.X, rows.G, rows.D, rows.weights)
     chunks = [Rows(*(v[part] for v in values)) for part in parts]
     one = information(params, [rows], shape, [codes] if clustered else None)
     many = information(params, chunks, shape, [codes[part] for part in parts] if clustered else None)
@@ -105,15 +101,14 @@ def test_chunks_add_up(clustered, draw_rows, draw_params):
         np.testing.assert_allclose(getattr(one, part), getattr(many, part), rtol=1e-10, atol=1e-9)
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_a_vector_and_parameters_are_the_same_thing(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=30, levels=2, validated=validated)
+def test_a_vector_and_parameters_are_the_same_thing(shape, draw_rows, draw_params):
+    rows = draw_rows(n=30, levels=2)
     params = draw_params(shape, rows)
     layout = layout_of(shape, rows)
     again = from_vector(to_vector(params, shape, layout), params, shape, layout)
     np.testing.assert_array_equal(again.flat(), params.flat())
-    blocks = [layout.mean, layout.shift, layout.scale, layout.weight, layout.gate, layout.noise]
+    blocks = [layout.mean, layout.shift, layout.scale, layout.weight, layout.gate]
     covered = np.concatenate([np.arange(layout.size)[block] for block in blocks])
     np.testing.assert_array_equal(np.sort(covered), np.arange(layout.size))
 
@@ -210,7 +205,6 @@ def test_with_a_plain_bias_the_gate_has_the_covariance_of_a_ridge_logistic(draw_
 # --- Newton -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize(
     "shape",
     [
@@ -221,8 +215,8 @@ def test_with_a_plain_bias_the_gate_has_the_covariance_of_a_ridge_logistic(draw_
     ],
     ids=name,
 )
-def test_newton_ends_where_em_ends(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=150, weights=True, validated=validated)
+def test_newton_ends_where_em_ends(shape, draw_rows, draw_params):
+    rows = draw_rows(n=150, weights=True)
     rules = Rules.of([shape], 3, FLOOR)
     near = run(draw_params(shape, rows), [rows], rules, 60, 1e-4).params
     far = run(near, [rows], rules, 6000, 1e-13).params

@@ -38,7 +38,6 @@ def enumerate_row(params, rows, shape, b, i):
     x, g = rows.X[i], rows.G[i]
     weights = softmax([params.omega[b, j] @ x for j in range(shape.J)])
     pi = expit(params.gamma[b] @ g) if shape.shift else 0.0
-    validated = rows.gap is not None and np.isfinite(rows.gap[i])
     joint = {}
     for a, j in itertools.product((0, 1) if shape.shift else (0,), range(shape.J)):
         sd = np.exp(params.log_sigma[b, j] + params.scale[b] @ g)
@@ -46,11 +45,7 @@ def enumerate_row(params, rows, shape, b, i):
         value = np.log(weights[j])
         if shape.shift:
             value += np.log(pi if a else 1.0 - pi)
-        if validated and shape.shift:
-            value += norm.logpdf(rows.y[i], params.beta[b, j] @ x, sd)
-            value += norm.logpdf(rows.gap[i], moved, np.exp(params.log_noise[b, 0]))
-        else:
-            value += norm.logpdf(rows.y[i], params.beta[b, j] @ x + moved, sd)
+        value += norm.logpdf(rows.y[i], params.beta[b, j] @ x + moved, sd)
         joint[a, j] = value
     return joint
 
@@ -78,40 +73,6 @@ def test_p_biased_and_pi_are_the_two_sides_of_bayes(shape, draw_rows, draw_param
     np.testing.assert_allclose(post.pi[0], expit(rows.G @ params.gamma[0]), atol=1e-14)
     np.testing.assert_allclose(post.p_biased, post.r1.sum(axis=1), atol=1e-14)
     np.testing.assert_allclose(post.r0.sum(axis=1) + post.r1.sum(axis=1), 1.0, atol=1e-13)
-
-
-@pytest.mark.parametrize("shape", SHIFTED, ids=name)
-def test_a_validated_row_shows_its_content_and_its_gap_apart(shape, draw_rows, draw_params):
-    rows = draw_rows(n=40, validated=True)
-    known = np.flatnonzero(np.isfinite(rows.gap))
-    assert len(known) >= 5
-    params = draw_params(shape, rows)
-    post = posterior(params, rows, shape)
-    for i in known:
-        joint = enumerate_row(params, rows, shape, 0, i)
-        total = np.logaddexp.reduce(list(joint.values()))
-        for (a, j), value in joint.items():
-            found = (post.r1 if a else post.r0)[0, j, i]
-            assert found == pytest.approx(np.exp(value - total), abs=1e-12)
-
-
-def test_the_density_of_a_validated_row_is_complete(draw_rows, draw_params):
-    shape = Shape(2, "own", "content", shift=True)
-    rows = draw_rows(n=40, validated=True)
-    params = draw_params(shape, rows)
-    found = posterior(params, rows, shape).loglik[0]
-    wanted = [np.logaddexp.reduce(list(enumerate_row(params, rows, shape, 0, i).values())) for i in range(40)]
-    np.testing.assert_allclose(found, wanted, atol=1e-10)
-
-
-def test_a_precise_gap_decides_who_is_biased(draw_rows, draw_params):
-    shape = Shape(1, shift=True)
-    rows = draw_rows(n=200, validated=True)
-    params = draw_params(shape, rows)
-    params = replace(params, a=np.array([[1.5]]), log_noise=np.array([[np.log(0.1)]]))
-    post = posterior(params, rows, shape)
-    known = np.isfinite(rows.gap)
-    np.testing.assert_allclose(post.p_biased[0, known], rows.gap[known] > 0.75, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", SHIFTED, ids=name)
@@ -162,10 +123,9 @@ def test_column_products_give_the_sums_they_stand_for(draw_rows):
     np.testing.assert_allclose(rows.gram[0], X.T @ np.diag(w) @ X, atol=1e-12)
 
 
-@pytest.mark.parametrize("validated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
-def test_parameters_survive_flattening_taking_and_stacking(shape, validated, draw_rows, draw_params):
-    rows = draw_rows(n=30, levels=2, validated=validated)
+def test_parameters_survive_flattening_taking_and_stacking(shape, draw_rows, draw_params):
+    rows = draw_rows(n=30, levels=2)
     params = draw_params(shape, rows, B=3)
     again = params.unflat(params.flat())
     parts = Params.stack([params.take(np.array([0])), params.take(np.array([1, 2]))])

@@ -128,7 +128,7 @@ def test_a_study_writes_its_page_tables_and_figure(scripts, folder, tmp_path, mo
     assert text == (tmp_path / "tornado.md").read_text(encoding="utf-8")
     assert any(f"**{verdict}**" in text for verdict in ("bias found", "no bias found", "not identified"))
     assert all(limit in text for limit in study.limits)
-    assert "## If the bias grades with the county" in text
+    assert "## If the bias varies gradually with the county" in text
     assert study.exclusion in text
     assert "{" not in text
     assert (tmp_path / "figures" / "tornado-fit.png").stat().st_size > 10_000

@@ -80,6 +80,7 @@ def test_a_run_whose_parts_do_not_fit_is_refused(fit, tmp_path):
         replace(run, config='method = "toy"\nlevel = 7\n'),
         replace(run, rows=run.rows.drop(columns="mu")),
         replace(run, roles={"outcome": "y"}),
+        replace(run, encoder=run.encoder | {"environment": run.encoder["environment"][:-1]}),
     ]
     for one in broken:
         save_run(tmp_path / "broken", one)

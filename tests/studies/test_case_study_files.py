@@ -47,7 +47,7 @@ def test_storm_events_make_the_same_study(tmp_path):
     ):
         assert (tmp_path / "figures" / name).stat().st_size > 5000
     assert "Rows kept and dropped, by source" in text
-    assert "## If the bias grades with the county" in text
+    assert "## If the bias varies gradually with the county" in text
     assert pd.read_csv(tmp_path / "gradual.csv")["fit"].iloc[0] == POOLED
     assert "filed by forecast zone" in text
 

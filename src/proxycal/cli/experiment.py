@@ -97,8 +97,7 @@ def experiment(
     if inputs != Inputs() or year is not None:
         raise SettingsError(f"losses, land cover, counties and --year are for case-study, not for {study}")
     if study == "polls":
-        _polls(out, quick, quiet)
-        return
+        return _polls(out, quick, quiet)
     if sanity:
         require_torch("--sanity", "leave it out")
     plan = None

@@ -152,12 +152,13 @@ class LogFit:
     def shared_cov(self) -> np.ndarray:
         """Covariance of the parameters that all rows share.
 
-        A sandwich is that of many rows. With k parameters in n rows it falls short by the factor that the
-        residuals of a regression do, n / (n - k).
+        A sandwich is that of many rows. With k parameters in n rows every row pulls the fit to itself, and
+        the scores are too small by n / (n - k), as in the jackknife of a regression (HC3): squared, it is
+        what totals of a few hundred rows need.
         """
         cov, n = shared_cov(self.inner), len(self.positive)
         k = len(cov)
-        return cov * (n / (n - k)) if n > k else cov
+        return cov * (n / (n - k)) ** 2 if n > k else cov
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer in the outcome's own units; a zero stays zero."""

@@ -52,7 +52,7 @@ def answer_rows(
     the outcome stands for, or None where it is exact. noise : (n,) further variance of the outcome, which
     only the law hears of.
     """
-    rows = spec.frame.rows(replace(data, truth=None))
+    rows = spec.frame.rows(data)
     if law is not None:
         return _answer_widely(law, rows, spec.frame, ranges, noise)
     own = posterior(spec.params, rows, spec.shape)
@@ -116,7 +116,7 @@ def residual_shares(
     the shares of unbiased and biased rows in all (2,).
     """
     chosen = np.arange(0, len(data.y), max(1, len(data.y) // CURVE_ROWS))
-    rows = spec.frame.rows(replace(data, truth=None, cluster=None).take(chosen))
+    rows = spec.frame.rows(replace(data, cluster=None).take(chosen))
     scale = spec.frame.scale
     parts = _plain_parts(spec, rows, cluster_sd / scale) if law is None else law.parts(rows)
     weights = rows.weights / rows.weights.sum()

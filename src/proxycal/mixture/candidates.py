@@ -47,8 +47,7 @@ class View:
 
     def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
         """The rows as they are fitted."""
-        truth = None if data.truth is None else data.truth - self.offset
-        whole = replace(data, y=data.y - self.offset, truth=truth)
+        whole = replace(data, y=data.y - self.offset)
         return whole if index is None else whole.take(index)
 
 

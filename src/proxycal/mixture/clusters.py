@@ -81,11 +81,7 @@ def with_bias(rows: Rows, proxies_only: Array, cluster: NDArray[np.intp], first:
             moved = rows.shifted(current.u[cluster])
             post = posterior(params, moved, model.shape)
             content = params.beta[0, 0] @ rows.X.T
-            shifted = post.p_biased[0] * post.shift[0]
-            if rows.gap is not None:
-                # There y is the truth itself.
-                shifted = np.where(np.isfinite(rows.gap), 0.0, shifted)
-            left = rows.y - content - shifted
+            left = rows.y - content - post.p_biased[0] * post.shift[0]
             current = predict_intercepts(left, rows.weights, cluster)
             fitted = run(params, [rows.shifted(current.u[cluster])], rules, max_steps=15, tol=1e-3)
             params = fitted.params

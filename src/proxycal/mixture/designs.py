@@ -30,9 +30,8 @@ class Data:
     """What the exact estimator sees, one row per unit.
 
     y (n,) reported outcome, turned so that the bias is upward; P (n,p), E (n,q); weights (n,); cluster (n,)
-    codes or None; levels: integer codes (n,) of each categorical environment column; truth (n,) with NaN
-    where not validated, or None; curved (p+q,): which columns of P and E may enter as splines; trusted (n,):
-    where no bias can be, or None.
+    codes or None; levels: integer codes (n,) of each categorical environment column; curved (p+q,):
+    which columns of P and E may enter as splines; trusted (n,): where no bias can be, or None.
     """
 
     y: Array
@@ -42,7 +41,6 @@ class Data:
     curved: NDArray[np.bool_]
     cluster: NDArray[np.intp] | None = None
     levels: Mapping[str, NDArray[np.intp]] | None = None
-    truth: Array | None = None
     trusted: NDArray[np.bool_] | None = None
 
     def take(self, index: NDArray[np.intp]) -> Data:
@@ -55,7 +53,6 @@ class Data:
             weights=self.weights[index],
             cluster=None if self.cluster is None else self.cluster[index],
             levels=None if self.levels is None else {k: v[index] for k, v in self.levels.items()},
-            truth=None if self.truth is None else self.truth[index],
             trusted=None if self.trusted is None else self.trusted[index],
         )
 
@@ -84,13 +81,8 @@ class Frame:
         """Features and standardised outcome of any rows."""
         G = self.gate(data.E)
         y = (data.y - self.centre) / self.scale
-        gap = None
-        if data.truth is not None:
-            known = np.isfinite(data.truth)
-            gap = np.where(known, (data.y - data.truth) / self.scale, np.nan)
-            y = np.where(known, (data.truth - self.centre) / self.scale, y)
         X, D = self.content(data.content), self.shift_features(data, G)
-        return Rows(y, X, G, D, data.weights, gap, data.trusted)
+        return Rows(y, X, G, D, data.weights, data.trusted)
 
     def shift_features(self, data: Data, G: Array) -> Array:
         """D (n,L): ones, one-hot levels, or the gate's own columns."""

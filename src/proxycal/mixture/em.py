@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.laws import LOG_2PI, RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior
+from proxycal.mixture.laws import RIDGE, Params, Posterior, Rows, Shape, by_rows, posterior
 from proxycal.mixture.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 # Smallest sd of an atom, in sds of the outcome: a wider one takes in neighbours, which move the distance of
 # the two places of the atom that the bias shows in (at 0.02 by a third of its error, in JOBS).
 ATOM_FLOOR = 0.006
-# Smallest sd of the noise of validated rows.
-GAP_FLOOR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Statistics(Summed):
 
     loglik (B,); S_xx (B,J,p,p), S_xy (B,J,p), S_yy (B,J): moments weighted by P(j), divided by the
     row's own variance factor; mass (B,J): sum of P(j); D_x (B,J,L,p), D_y (B,J,L), D_d (B,J,L,L): the
-    same among the biased; gate_*, weight_*, scale_*: gradients and curvatures; noise (B,3).
+    same among the biased; gate_*, weight_*, scale_*: gradients and curvatures.
     """
 
     loglik: Array
@@ -55,9 +53,6 @@ class Statistics(Summed):
     weight_curvature: Maybe = None
     scale_gradient: Maybe = None
     scale_curvature: Maybe = None
-    gap: Maybe = None
-    gap_d: Maybe = None
-    gap_dd: Maybe = None
 
 
 def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None = None) -> Statistics:
@@ -86,9 +81,6 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
         biased = post.r1 * W[:, None]
         if post.precision is not None:
             biased = biased * post.precision[:, None]
-        if rows.gap is not None:
-            biased = np.where(np.isfinite(rows.gap), 0.0, biased)
-            sums |= _gap_sums(rows, post, W)
         DX = by_rows(biased, rows.DX)
         sums["D_x"] = DX[..., : p * L].reshape(B, J, p, L).swapaxes(2, 3)
         sums["D_y"] = DX[..., p * L :]
@@ -119,27 +111,12 @@ def _scale_sums(params: Params, post: Posterior, rows: Rows, W: Array) -> dict[s
     excess = (post.r0 * (post.residual**2 * inv_var)).sum(axis=1) - 1.0
     if post.r1 is not None and post.shift is not None:
         moved = post.residual - post.shift[:, None]
-        if rows.gap is not None:
-            moved = np.where(np.isfinite(rows.gap), post.residual, moved)
         excess = excess + (post.r1 * (moved**2 * inv_var)).sum(axis=1)
     gradient = (excess * W) @ rows.G
     curvature = rows.gate_grams(2.0 * W)
     return {
         "scale_gradient": gradient,
         "scale_curvature": np.broadcast_to(curvature, (params.size, *curvature.shape[1:])),
-    }
-
-
-def _gap_sums(rows: Rows, post: Posterior, W: Array) -> dict[str, Array]:
-    """Validated rows: y_obs - y_true = shift*A + noise is seen directly."""
-    known = np.isfinite(rows.gap)
-    gap, D = rows.gap[known], rows.D[known]
-    Wk = np.broadcast_to(W, post.loglik.shape)[:, known]
-    p = post.p_biased[:, known] * Wk
-    return {
-        "gap": np.stack([Wk.sum(axis=1), (Wk * gap**2).sum(axis=1)], axis=1),
-        "gap_d": (p * gap) @ D,
-        "gap_dd": np.einsum("bn,nl,nm->blm", p, D, D),
     }
 
 
@@ -196,11 +173,6 @@ def update(params: Params, sums: Statistics, rules: Rules) -> Params:
     """One M-step: means and shift jointly, then the sds; one Newton step for gate, weights and sd slopes."""
     shape = rules.shapes[0]
     beta, a = _means(params, sums, rules)
-    log_noise = params.log_noise
-    if log_noise is not None and a is not None and sums.gap is not None:
-        moved = (sums.gap_dd @ a[:, :, None])[:, :, 0] - 2.0 * sums.gap_d
-        square = sums.gap[:, 1] + (a * moved).sum(axis=1)
-        log_noise = 0.5 * np.log(np.maximum(square / sums.gap[:, 0], GAP_FLOOR**2))[:, None]
     omega = params.omega
     if shape.J > 1:
         omega = np.zeros_like(params.omega)
@@ -222,7 +194,7 @@ def update(params: Params, sums: Statistics, rules: Rules) -> Params:
             gamma[:, None, :1], sums.gate_gradient[:, None, :1], sums.gate_curvature[:, :1, :1]
         )[:, 0]
     log_sigma = 0.5 * np.log(np.maximum(_variances(beta, a, sums), rules.floor**2))
-    return Params(beta, log_sigma, omega, scale, a, gamma, log_noise)
+    return Params(beta, log_sigma, omega, scale, a, gamma)
 
 
 def _means(params: Params, sums: Statistics, rules: Rules) -> tuple[Array, Array | None]:
@@ -245,9 +217,6 @@ def _means(params: Params, sums: Statistics, rules: Rules) -> tuple[Array, Array
     if cross is not None and sums.D_d is not None and sums.D_y is not None:
         dd = (sums.D_d * inv_var[:, :, None, None]).sum(axis=1)
         dy = (sums.D_y * inv_var[:, :, None]).sum(axis=1)
-        if sums.gap_d is not None and params.log_noise is not None:
-            inv_noise = np.exp(-2.0 * params.log_noise)
-            dd, dy = dd + sums.gap_dd * inv_noise[:, :, None], dy + sums.gap_d * inv_noise
         gram = np.concatenate(
             [np.concatenate([gram, cross], axis=2), np.concatenate([cross.swapaxes(1, 2), dd], axis=2)],
             axis=1,
@@ -313,31 +282,6 @@ class Fitted:
     loglik: Array
     converged: NDArray[np.bool_]
     n_steps: int
-
-
-def gap_loglik(chunks: Chunked) -> float:
-    """Log likelihood of y_obs - y_true in validated rows without a bias: noise alone."""
-    seen = add_up(chunks, _gaps)
-    if seen.weight == 0.0:
-        return 0.0
-    variance = max(seen.square / seen.weight, GAP_FLOOR**2)
-    return -0.5 * (seen.weight * (LOG_2PI + float(np.log(variance))) + seen.square / variance)
-
-
-@dataclass(frozen=True, slots=True)
-class _Gaps(Summed):
-    """Sums over validated rows: of (y_obs - y_true)^2, of the weights."""
-
-    square: float
-    weight: float
-
-
-def _gaps(rows: Rows) -> _Gaps:
-    if rows.gap is None:
-        return _Gaps(0.0, 0.0)
-    known = np.isfinite(rows.gap)
-    W = rows.weights[known]
-    return _Gaps(float(W @ rows.gap[known] ** 2), float(W.sum()))
 
 
 def total(params: Params, chunks: Chunked, shape: Shape) -> Statistics:

@@ -139,9 +139,6 @@ def _totals(params: Params, shape: Shape, rows: Rows) -> _Totals:
     post = posterior(params, rows, shape)
     mu = content_mean(params, rows, post)
     p, shift = post.p_biased[0], post.shift[0]
-    if rows.gap is not None:
-        # There y is the truth itself.
-        shift = np.where(np.isfinite(rows.gap), 0.0, shift)
     left = (1.0 - p) * (rows.y - mu) ** 2 + p * (rows.y - mu - shift) ** 2
     W = rows.weights
     return _Totals(float(W @ p), (W * p) @ rows.D, float(W @ left), float(W.sum()))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.em import GAP_FLOOR, Rules, mean_map, penalty
+from proxycal.mixture.em import Rules, mean_map, penalty
 from proxycal.mixture.laws import RIDGE, Params, Posterior, Rows, Shape, posterior
 from proxycal.mixture.sums import Elsewhere, Summed, add_up
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Layout:
     """Where each block stands in the full parameter vector of one model.
 
-    mean: J*p betas then L shifts; scale: J log sds then q-1 slopes; weight: (J-1) blocks; gate; noise.
+    mean: J*p betas then L shifts; scale: J log sds then q-1 slopes; weight: (J-1) blocks; gate.
     """
 
     mean: slice
@@ -44,11 +44,10 @@ class Layout:
     scale: slice
     weight: slice
     gate: slice
-    noise: slice
     size: int
 
     @classmethod
-    def of(cls, shape: Shape, p: int, q: int, L: int, validated: bool) -> Layout:
+    def of(cls, shape: Shape, p: int, q: int, L: int) -> Layout:
         """The layout of a shape."""
         widths = [
             shape.J * p,
@@ -56,12 +55,11 @@ class Layout:
             shape.J + (q - 1 if shape.scale == "environment" else 0),
             (shape.J - 1) * (p if shape.weights == "content" else 1),
             (q if shape.gate == "environment" else 1) if shape.shift else 0,
-            1 if shape.shift and validated else 0,
         ]
         ends = np.cumsum([0, *widths])
         parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-        mean, shift, scale, weight, gate, noise = parts
-        return cls(mean, shift, scale, weight, gate, noise, int(ends[-1]))
+        mean, shift, scale, weight, gate = parts
+        return cls(mean, shift, scale, weight, gate, int(ends[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class Information(Summed):
 def layout_of(params: Params, shape: Shape) -> Layout:
     """Where the parameters of a model stand in the vectors of `Information`."""
     L = 0 if params.a is None else params.a.shape[1]
-    return Layout.of(shape, params.beta.shape[2], params.scale.shape[1], L, params.log_noise is not None)
+    return Layout.of(shape, params.beta.shape[2], params.scale.shape[1], L)
 
 
 def information(
@@ -137,13 +135,6 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout, post: Poste
             hessian[means, block_s] -= cross
             hessian[block_s, means] -= cross.T
             hessian[block_s, block_s] -= 2.0 * scale.T @ (scale * (r * kappa)[:, None])
-            if rows.gap is not None and a:
-                hessian += _gap_hessian(params, rows, layout, post.shift[0], r)
-    if rows.gap is not None and shape.shift:
-        known = np.isfinite(rows.gap)
-        square = (rows.gap[known] * np.exp(-params.log_noise[0, 0])) ** 2
-        unbiased = 1.0 - post.p_biased[0, known]
-        hessian[layout.noise, layout.noise] -= 2.0 * np.sum(W[known] * unbiased * square)
     hessian -= scores.T @ (scores * W[:, None])
     for k in range(shape.J - 1):
         for m in range(shape.J - 1):
@@ -161,19 +152,17 @@ def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout, post: Poste
 def _class(
     params: Params, rows: Rows, shape: Shape, layout: Layout, post: Posterior, a: int, j: int
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Score of class (a, j) so far (mean, scale, noise blocks), its designs, and rho, kappa, 1/variance."""
+    """Score of class (a, j) so far (mean and scale blocks), its designs, and rho, kappa, 1/variance."""
     n, p = rows.X.shape
     residual = post.residual[0, j]
     inv_var = np.full(n, np.exp(-2.0 * params.log_sigma[0, j]))
     if post.precision is not None:
         inv_var = inv_var * post.precision[0]
-    known = np.zeros(n, dtype=bool) if rows.gap is None else np.isfinite(rows.gap)
     mean = np.zeros((n, layout.shift.stop))
     mean[:, j * p : (j + 1) * p] = rows.X
     if a:
-        shift = post.shift[0]
-        residual = np.where(known, residual, residual - shift)
-        mean[:, layout.shift] = np.where(known[:, None], 0.0, rows.D)
+        residual = residual - post.shift[0]
+        mean[:, layout.shift] = rows.D
     scale = np.zeros((n, layout.scale.stop - layout.scale.start))
     scale[:, j] = 1.0
     if shape.scale == "environment":
@@ -182,12 +171,6 @@ def _class(
     s = np.zeros((n, layout.size))
     s[:, : layout.shift.stop] = rho[:, None] * mean
     s[:, layout.scale] = (kappa - 1.0)[:, None] * scale
-    if rows.gap is not None and shape.shift:
-        inv_noise = np.exp(-2.0 * params.log_noise[0, 0])
-        left = np.where(known, rows.gap - (post.shift[0] if a else 0.0), 0.0)
-        s[:, layout.noise] = np.where(known, left**2 * inv_noise - 1.0, 0.0)[:, None]
-        if a:
-            s[:, layout.shift] += (left * inv_noise)[:, None] * rows.D * known[:, None]
     return s, mean, scale, rho, kappa, inv_var
 
 
@@ -210,20 +193,6 @@ def biased_slope(params: Params, rows: Rows, shape: Shape) -> Array:
             s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
             slope += s * (r[j] * other)[:, None]
     return slope
-
-
-def _gap_hessian(params: Params, rows: Rows, layout: Layout, shift: Array, r: Array) -> Array:
-    """The validated rows' own Hessian in (shift, log noise) when they are biased."""
-    known = np.isfinite(rows.gap)
-    inv_noise = np.exp(-2.0 * params.log_noise[0, 0])
-    D, left, r = rows.D[known], (rows.gap - shift)[known], r[known]
-    out = np.zeros((layout.size, layout.size))
-    out[layout.shift, layout.shift] = -inv_noise * D.T @ (D * r[:, None])
-    cross = -2.0 * inv_noise * (D.T @ (left * r))
-    out[layout.shift, layout.noise] = cross[:, None]
-    out[layout.noise, layout.shift] = cross[None]
-    out[layout.noise, layout.noise] = -2.0 * inv_noise * np.sum(r * left**2)
-    return out
 
 
 def _weight_score(w: Array, features: Array, j: int) -> Array:
@@ -257,8 +226,6 @@ def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     keep[layout.mean] = False
     at_floor = params.log_sigma[0] <= np.log(rules.floor[0]) + 1e-6
     keep[layout.scale.start : layout.scale.start + shape.J] = ~at_floor
-    if params.log_noise is not None:
-        keep[layout.noise] = params.log_noise[0] > np.log(GAP_FLOOR) + 1e-6
     below = np.zeros((layout.size - tied.shape[0], tied.shape[1]))
     to_full = np.hstack([np.vstack([tied, below]), np.eye(layout.size)[:, keep]])
     ridge = np.zeros(layout.size)
@@ -321,8 +288,6 @@ def newton(
         for part in (1.0, 0.5, 0.25, 0.1, 0.04):
             moved = from_vector(to_vector(params, shape, layout) + part * step, params, shape, layout)
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
-            if moved.log_noise is not None:
-                moved = replace(moved, log_noise=np.maximum(moved.log_noise, np.log(GAP_FLOOR)))
             info = information(moved, chunks, shape)
             if info.loglik - float(penalty(moved)[0]) >= value - 1e-9 * abs(value):
                 break
@@ -344,8 +309,6 @@ def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:
     if params.a is not None and params.gamma is not None:
         theta[layout.shift] = params.a[0]
         theta[layout.gate] = params.gamma[0, : layout.gate.stop - layout.gate.start]
-    if params.log_noise is not None:
-        theta[layout.noise] = params.log_noise[0]
     return theta
 
 
@@ -369,5 +332,4 @@ def from_vector(theta: Array, like: Params, shape: Shape, layout: Layout) -> Par
         scale=scale,
         a=None if like.a is None else theta[layout.shift][None],
         gamma=gamma,
-        log_noise=None if like.log_noise is None else theta[layout.noise][None],
     )

@@ -91,9 +91,8 @@ class Rows:
     """A chunk of rows, and the column products that the sums need, formed on first use.
 
     y (n,); X (n,p) content features, first column 1; G (n,q) gate features, first column 1; D (n,L) shift
-    features; weights (n,) or, for a bootstrap, (B,n); gap (n,) or None: y_obs - y_true where validated, else
-    NaN (there y holds the truth itself); trusted (n,) or None: where A = 0 is known, which the gate does not
-    speak of.
+    features; weights (n,) or, for a bootstrap, (B,n); trusted (n,) or None: where A = 0 is known,
+    which the gate does not speak of.
     """
 
     y: Array
@@ -101,7 +100,6 @@ class Rows:
     G: Array
     D: Array
     weights: Array
-    gap: Maybe = None
     trusted: Maybe = None
 
     def shifted(self, offset: Array) -> Rows:
@@ -159,8 +157,7 @@ class Params:
     """B models of one J, all with or all without a shift.
 
     beta (B,J,p); log_sigma (B,J); omega (B,J,p) softmax coefficients, row 0 fixed at zero; scale (B,q)
-    log-sd slopes in G, first column zero; a (B,L) and gamma (B,q), or None without a shift; log_noise
-    (B,1): log sd of y_obs - y_true - shift*A, or None where no row is validated.
+    log-sd slopes in G, first column zero; a (B,L) and gamma (B,q), or None without a shift.
     """
 
     beta: Array
@@ -169,7 +166,6 @@ class Params:
     scale: Array
     a: Maybe = None
     gamma: Maybe = None
-    log_noise: Maybe = None
 
     @property
     def size(self) -> int:
@@ -190,7 +186,7 @@ class Params:
 
     def parts(self) -> tuple[Maybe, ...]:
         """Every array, in the order of the constructor."""
-        return (self.beta, self.log_sigma, self.omega, self.scale, self.a, self.gamma, self.log_noise)
+        return (self.beta, self.log_sigma, self.omega, self.scale, self.a, self.gamma)
 
     def flat(self) -> Array:
         """All parameters of each model in one row, (B, m)."""
@@ -259,14 +255,6 @@ def posterior(params: Params, rows: Rows, shape: Shape) -> Posterior:
     log_pi = log_expit(logit)
     pi = np.exp(log_pi)
     log_not = log_pi - logit
-    if rows.gap is not None and params.log_noise is not None:
-        # A validated row shows its content and its bias apart: y holds the truth, gap = shift*A + noise.
-        known = np.isfinite(rows.gap)
-        gap = rows.gap[known]
-        inv_noise = np.exp(-params.log_noise)
-        joint[:, J:, known] = joint[:, :J, known]
-        log_not[:, known] -= 0.5 * ((inv_noise * gap) ** 2 + LOG_2PI) + params.log_noise
-        log_pi[:, known] -= 0.5 * ((inv_noise * (gap - shift[:, known])) ** 2 + LOG_2PI) + params.log_noise
     joint[:, :J] += log_not[:, None]
     joint[:, J:] += log_pi[:, None]
     loglik = _normalise(joint)

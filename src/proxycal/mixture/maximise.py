@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.em import Rules, gap_loglik, run
+from proxycal.mixture.em import Rules, run
 from proxycal.mixture.information import curvature, information, newton
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.select import Model, bic, floor_of
@@ -34,11 +34,10 @@ def maximise(at: Model, chunks: Chunked, floor: float, n: float, bar: float = np
     no maximum next to that of the part, and EM creeps, a pass over the table for each step.
     """
     rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
-    gaps = 0.0 if at.shape.shift else gap_loglik(chunks)
     last = None
     for _ in range(ATTEMPTS):
         info = information(at.params, chunks, at.shape)
-        at = _worth(at, info.loglik + gaps, n)
+        at = _worth(at, info.loglik, n)
         near = curvature(at.params, info, rules)
         # A quadratic foretells what is left to gain, as a difference of BIC; twice that is more than there
         # is. Where there is none, the last steps of EM do.
@@ -71,7 +70,6 @@ def newton_then_em(params: Params, chunks: Chunked, rules: Rules) -> tuple[Param
 def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: bool = False) -> Model:
     """The model with its log likelihood and BIC over rows of weight n."""
     loglik = add_up(chunks, partial(_loglik, params, shape)).loglik
-    loglik += 0.0 if shape.shift else gap_loglik(chunks)
     return Model(shape, params, loglik, bic(shape, loglik, params, n), converged)
 
 

@@ -27,9 +27,8 @@ def refit_shifts(answer: ExactBias, data: Data, weights: Array) -> Array:
 
     Replicates are one batch; large tables take a few at a time so that memory stays bounded.
     """
-    truth = None if data.truth is None else data.truth - answer.offset
     spec = answer.bias
-    at = spec.frame.rows(replace(data, y=data.y - answer.offset, truth=truth))
+    at = spec.frame.rows(replace(data, y=data.y - answer.offset))
     rules = Rules.of([spec.shape], at.X.shape[1], floor_of(spec.shape, answer.floor))
     block = max(1, REFIT_CELLS // (2 * spec.shape.J * len(data.y)))
     out = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from proxycal.mixture.em import Fitted, Rules, gap_loglik, penalty, run
+from proxycal.mixture.em import Fitted, Rules, penalty, run
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.starts import (
     begin,
@@ -278,8 +278,6 @@ def _models(owner: list[Shape], fitted: Fitted, rows: Rows) -> list[Model]:
     """Each model of a batch with its BIC."""
     n = float(rows.weights.sum())
     loglik = fitted.loglik + penalty(fitted.params)
-    if not owner[0].shift:
-        loglik = loglik + gap_loglik([rows])
     out = []
     for i, shape in enumerate(owner):
         params = fitted.params.take(np.array([i]))

@@ -140,8 +140,7 @@ def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -
         share = float(np.clip(np.average(tau, weights=rows.weights), 0.02, 0.98))
         gamma = np.zeros((1, q))
         gamma[0, 0] = np.log(share / (1.0 - share))
-        noise = None if rows.gap is None else np.full((1, 1), np.log(0.3))
-        params = replace(params, a=np.zeros((1, L)), gamma=gamma, log_noise=noise)
+        params = replace(params, a=np.zeros((1, L)), gamma=gamma)
         pi = np.full((1, n), share)
         post = Posterior(
             np.zeros((1, n)),

@@ -58,15 +58,21 @@ class Thresholds:
     # leads by `narrow_gain`.
     rare: float = 0.05
     rare_apart: float = 3.0
-    # A lead in BIC up to this one (odds of 20 to 1) is a claim only of a bias this many sds away.
+    # A lead in BIC up to this one (odds of 20 to 1) is a claim only of a bias of one size, this many sds
+    # away. Sizes that vary are measured against what they leave as noise: in exponential noise one of 200
+    # tables led by 1.6 with a third of the true size.
     narrow_gain: float = 6.0
     narrow_apart: float = 4.0
-    # In fewer rows than these it grows as rows get fewer, and sizes that vary are no exception: of 100 tables
-    # of 100 rows without a bias one led by 2 with three states, eleven sds away, and among those with a bias
-    # of 3 sds one whose lead of 6 was real took y_cal further from the truth than the report.
+    # In fewer rows than these it grows as rows get fewer: of 100 tables of 100 rows without a bias one led
+    # by 2 with three states, and among those with a bias of 3 sds one whose lead of 6 was real took y_cal
+    # further from the truth than the report.
     few_rows: float = 200.0
     # A standard error above this part of the size leaves open whether it is twice or half of what is said.
     vague: float = 0.25
+    # Validated rows too few to learn from contradict an answer below this p. One row in so many may be
+    # anything, a slip of the audit or of the reporter: so one row never contradicts, and two do.
+    truths_p: float = 1e-3
+    slips: float = 0.02
     # Share of who is biased that E decides alone, 1 - mean(pi(1-pi)) / (pibar(1-pibar)): above, a bias
     # cannot be told from an effect of E on the true outcome.
     gate_alone: float = 0.85

@@ -211,7 +211,7 @@ def direct_environment(
         reading = f"The environment does not move the outcome beyond content (p = {p:.2g})."
     elif not bias:
         reading = f"{moves}: by an effect of its own, or by a bias too small to be seen beside the noise."
-        remedy = "Better proxies, or a few validated rows (role truth), would tell these apart."
+        remedy = "Better proxies, or 30 validated rows (role truth), would tell these apart."
     elif modelled:
         reading = f"{moves}. The fitted model allows for it; the moments do not, so disregard them."
     else:
@@ -360,11 +360,11 @@ def agreement_of_models(models: Sequence[tuple[float, float]], se: float) -> Fin
 def multiplicity(findings: Sequence[Finding]) -> Finding:
     """How many checks were made, since one of many may fail by chance."""
     failed = sum(not finding.ok for finding in findings)
-    counts = f"{failed} of {len(findings)} checks ask for attention"
+    counts = f"Checks that need attention: {failed} of {len(findings)}"
     return Finding(
         question="How many questions were asked?",
         statistic=counts,
-        reading=f"{counts}: one of so many may fail by chance; several that point the same way hardly do.",
+        reading=f"{counts}. One of so many may fail by chance; several that point the same way hardly do.",
         remedy="Read those that failed together, the verdict's reasons first.",
         ok=True,
         topic="multiplicity",

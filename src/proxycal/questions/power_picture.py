@@ -8,7 +8,7 @@ import numpy as np
 
 from proxycal.questions.power import TARGET
 from proxycal.report.numbers import number
-from proxycal.report.style import BIASED, INK, MUTED, UNBIASED, label, styled
+from proxycal.report.style import BIASED, MUTED, UNBIASED, label, mark, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,24 +39,10 @@ def draw_power(power: Power, ax: Axes | None = None) -> Axes:
         ax.errorbar(place[part], chance[part], errors[:, part], fmt="o", color=colour, markersize=4.5)
     ax.axhline(TARGET, color=MUTED, linewidth=0.8, linestyle=":")
     if np.isfinite(power.detectable):
-        _mark(ax, float(np.interp(power.detectable, alphas, place)), power.detectable)
+        at = float(np.interp(power.detectable, alphas, place))
+        mark(ax, at, f"{TARGET:.0%} from {power.detectable:.2g} sd on", "--")
     ax.set_xticks(place.tolist(), [number(float(size)) for size in alphas])
     ax.set_xlim(-0.4, place[-1] + 0.4)
     ax.set_ylim(-0.03, 1.05)
     label(ax, "injected bias, in sd of the outcome", 'chance of "bias found"')
     return ax
-
-
-def _mark(ax: Axes, at: float, detectable: float) -> None:
-    ax.axvline(at, color=INK, linewidth=1.0, linestyle="--")
-    # Above the axes, where no interval is.
-    ax.annotate(
-        f"{TARGET:.0%} from {detectable:.2g} sd on",
-        xy=(at, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        color=INK,
-        fontsize=9.5,
-    )

@@ -69,6 +69,21 @@ def legend(ax: Axes) -> None:
     )
 
 
+def mark(ax: Axes, at: float, text: str, linestyle: str = ":") -> None:
+    """A line at a value, and above the axes, where nothing is drawn, what it is."""
+    ax.axvline(at, color=INK, linewidth=1.0, linestyle=linestyle)
+    ax.annotate(
+        text,
+        xy=(at, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        color=INK,
+        fontsize=9.5,
+    )
+
+
 def tip(artist: Artist, text: str) -> None:
     """What a page shows when a reader points at this part of a picture."""
     artist.set_gid(TIP + " ".join(text.split()))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import os
 
     from proxycal.questions.answers import Power, Refutation
+    from proxycal.table.encode import Arrays
 
 _ENVIRONMENT = "environment:"
 
@@ -92,6 +93,8 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
         if run.roles != run.encoder["roles"]:
             raise ValueError("roles.json and encoder.json name different roles")
         values = run.results
+        training = training_from(values["training"], run.tensors)
+        _check_columns(encoder, training)
         return Fit(
             estimate=Estimate.from_dict(values["estimate"]),
             estimates=tuple(Estimate.from_dict(row) for row in values["estimates"]),
@@ -106,7 +109,7 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             method_fit=METHODS[settings.method].restore(values["fit"], run.tensors),
             rows=_rows_from(run.rows),
             labels=run.labels,
-            training=training_from(values["training"], run.tensors),
+            training=training,
             totals=tuple(Totals.from_dict(row) for row in values["totals"]),
             questions=_questions_from_dict(run.questions),
         )
@@ -125,6 +128,17 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             f"run folder '{folder}' is inconsistent ({type(error).__name__}: {error}); "
             "restore it from a copy or run `proxycal fit` again"
         ) from error
+
+
+def _check_columns(encoder: Encoder, training: Arrays) -> None:
+    """Refuse an encoder that makes other columns than those that were fitted."""
+    fitted = (*training.proxy_names, *training.environment_names)
+    widths = (training.P.shape[1], training.E.shape[1])
+    if encoder.encoded_names() != fitted or widths != (
+        len(training.proxy_names),
+        len(training.environment_names),
+    ):
+        raise ValueError("encoder.json makes other columns than those that were fitted")
 
 
 def keep_answers(folder: str | os.PathLike[str], fit: Fit) -> None:

@@ -47,8 +47,9 @@ LIMITS = (
     "all hazards where one of them has no finding."
 )
 _GRADUAL = (
-    "The same rows by method='gradual', which needs no two states: what the county moves in the reported "
-    "loss beyond content is the bias, if the county acts on the true loss only through content. Its size is "
+    "The same rows by method='gradual', which does not assume that a report is either right or "
+    "biased: what the county moves in the reported loss beyond content is the bias, if the county acts on "
+    "the true loss only through content. Its size is "
     "a mean over all counties but the least biased tenth, relative to that tenth, in log dollars "
     "(mean_bias_true is the same mean of the truth); change_pct is what it adds to the reported total. The "
     "simulated nation keeps that assumption, real counties need not: what stands in a county moves its true "
@@ -188,7 +189,7 @@ def _graded_lines(graded: pd.DataFrame) -> list[str]:
         return []
     notes = [f"- {row['fit']}: {row['notes']}" for row in graded.to_dict("records")]
     table = _markdown(graded.drop(columns="notes"))
-    return ["## If the bias grades with the county", "", _GRADUAL, "", table, "", *notes, ""]
+    return ["## If the bias varies gradually with the county", "", _GRADUAL, "", table, "", *notes, ""]
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -212,7 +212,7 @@ class Encoder:
         truth = truth_of(table, self.roles)
         inclusion, trusted = inclusion_of(table, self.roles), trusted_of(table, self.roles)
         counts = counts_of(table, self.roles)[kept]
-        names = self._encoded_names()
+        names = self.encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
             y=y,
@@ -321,7 +321,7 @@ class Encoder:
         wanted += [name for name in optional if name is not None and name in have]
         return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
 
-    def _encoded_names(self) -> tuple[str, ...]:
+    def encoded_names(self) -> tuple[str, ...]:
         """Name each encoded column, proxies first; level "b" of "a" must not collide with a column "a=b"."""
         taken: dict[str, None] = {}
         for code in (*self.proxies, *self.environment):

@@ -21,11 +21,11 @@ def too_few_text(name: str, n: int) -> str:
     """What n validated rows, fewer than are needed, mean for a fit.
 
     >>> too_few_text("truth", 1)
-    "column 'truth' validates 1 row, and calibration is learned from 30 on: validate 29 more if you can"
+    "column 'truth' validates 1 row, and calibration is learned from 30 on: fewer only check the answer"
     """
     return (
         f"column {shown(name)} validates {counted(n, 'row')}, and calibration is learned from "
-        f"{VALIDATED_ROWS} on: validate {VALIDATED_ROWS - n} more if you can"
+        f"{VALIDATED_ROWS} on: fewer only check the answer"
     )
 
 
@@ -56,7 +56,7 @@ def truth(table: AuditTable) -> list[Trouble]:
             f"column {shown(names[1])}: {counted(n, 'validated row')}",
             f"Column {shown(names[1])} has the true value of {n} of {counted(table.n, 'row')}; the "
             f"calibration is learned from {VALIDATED_ROWS} or more.",
-            "Validate more rows if you can.",
+            f"Validate {VALIDATED_ROWS - n} more rows if you can; these few only check the answer.",
             float(n),
             ok=True,
         )

@@ -61,6 +61,19 @@ def test_one_spike_is_set_apart_and_two_are_not():
     assert math.isnan(read_outcome(moved).spike)
 
 
+def test_what_is_cut_off_at_an_end_has_no_copy_inside():
+    rng = np.random.default_rng(0)
+    y = np.maximum(rng.normal(1.0, 1.0, size=600), 0.0)
+    assert read_outcome(y).ranged
+    # Zeros of which some were shifted are values like all others: the distance of the two is the bias.
+    shifted = np.where(rng.random(600) < 0.5, y + 3.0, y)
+    outcome = read_outcome(shifted)
+    assert outcome.kind.low == 0.0
+    assert not outcome.ranged
+    # Both ends cut off are no copies of each other.
+    assert read_outcome(np.minimum(y, 2.0)).ranged
+
+
 def test_rows_on_the_spike_are_left_out_and_clusters_numbered_anew():
     y = np.r_[np.zeros(30), 5.0 + np.random.default_rng(0).normal(size=70)]
     arrays = arrays_with(y, cluster=np.arange(100) // 10)

@@ -33,7 +33,7 @@ def _draw(report=None, n=800, seed=0, intercepts=None):
     X = np.column_stack([np.ones(n), _orthonormal(np.column_stack([p, e]))])
     scale = float(y.std())
     y = (y - y.mean()) / scale
-    return Setup(y, X, X, _orthonormal(e), np.ones(n), cluster=cluster), scale
+    return Setup(y, X, X, p, _orthonormal(e), np.ones(n), cluster=cluster), scale
 
 
 def _who(rng, e, more=0.0):

@@ -1,5 +1,7 @@
 """What wider models say of rows, and their standard errors, against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -93,3 +95,14 @@ def test_errors_are_the_sandwich_of_least_squares(clustered, draw_problem):
     assert sure.scores.shape == (150, 4)
     # At the maximum the scores sum to nothing.
     np.testing.assert_allclose(w @ sure.scores, 0.0, atol=0.1)
+
+
+def test_a_width_at_its_bound_is_held(draw_problem):
+    # Where a likelihood would drive a width to nothing, its curvature is no error of anything.
+    problem = replace(draw_problem(n=200), floor=3.0)
+    model = fit(problem, Law(), plain_start(problem, Law()))
+    at = model.likelihood.at
+    assert model.theta[at.log_sigma][0] == pytest.approx(np.log(3.0))
+    sure = errors(model.likelihood, model.theta, None, lambda theta: float(theta[1]))
+    assert (sure.covariance[at.log_sigma] == 0.0).all()
+    assert (np.diag(sure.covariance)[at.b] > 0.0).all()

@@ -99,7 +99,9 @@ def test_what_is_no_bias_is_not_called_one(report, draw):
 def test_the_order_of_the_rows_says_nothing(draw, who):
     setup, _ = draw(lambda rng, e, z, t: t + 3.5 * who(rng, e), n=400)
     mixed = np.random.default_rng(5).permutation(400)
-    other = Setup(setup.y[mixed], setup.X[mixed], setup.X[mixed], setup.E[mixed], setup.weights[mixed])
+    other = Setup(
+        setup.y[mixed], setup.X[mixed], setup.X[mixed], setup.P[mixed], setup.E[mixed], setup.weights[mixed]
+    )
     one, two = compare_widely(setup), compare_widely(other)
     assert one.bias.law == two.bias.law
     # Sums in another order differ in the last digits, and optimisers stop within their tolerance.
@@ -112,7 +114,9 @@ def test_counts_are_repeated_rows(draw, who):
     times = np.arange(300) % 2 + 1
     again = np.repeat(np.arange(300), times)
     weighted = replace(setup, weights=times.astype(float))
-    repeated = Setup(setup.y[again], setup.X[again], setup.X[again], setup.E[again], np.ones(len(again)))
+    repeated = Setup(
+        setup.y[again], setup.X[again], setup.X[again], setup.P[again], setup.E[again], np.ones(len(again))
+    )
     one, two = compare_widely(weighted), compare_widely(repeated)
     assert one.bias.law == two.bias.law
     assert size_of(one) == pytest.approx(size_of(two), abs=2e-3)

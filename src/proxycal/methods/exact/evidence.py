@@ -7,16 +7,24 @@ that makes the answer untrustworthy; "no bias found" needs data that could have 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import content_gap
 from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.crosschecks import apart
+from proxycal.methods.exact.measures import (
+    constancy_of,
+    is_two_humped,
+    overlap_of,
+    relevance_of,
+    residual_sd,
+    size_cv,
+)
+from proxycal.methods.exact.truths import Truths
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
@@ -57,7 +65,7 @@ class Evidence:
     is negative. proxies_p : p of "the proxies say nothing of who is biased beyond E and content". spread :
     sd of the sizes, in residual sds. autocorrelation : of the residual along the rows; block_z : z of the
     bias against the best model without one over blocks of rows. bent : the best model without a bias bends
-    the mean by E. columns : of the encoded environment.
+    the mean by E. columns : of the encoded environment. truths : what validated rows say of the answer.
     """
 
     gain: float
@@ -106,6 +114,7 @@ class Evidence:
     rounding_p: float = math.nan
     columns: int = 0
     stand_for: float = math.inf
+    truths: Truths = field(default_factory=Truths)
 
     @property
     def leads(self) -> bool:
@@ -116,6 +125,11 @@ class Evidence:
     def hint(self) -> bool:
         """Whether a bias that does not lead trails too narrowly to be ruled out."""
         return not self.leads and self.gain > -THRESHOLDS.hint_part * self.cost
+
+    @property
+    def spiked(self) -> bool:
+        """Whether the bias is one that moved a spike, such as zeros, too."""
+        return "one spike" in self.shape
 
     @property
     def humps_apart(self) -> bool:
@@ -130,6 +144,8 @@ class Evidence:
         floats = {item.name for item in fields(cls) if item.type == "float"} & kept.keys()
         kept |= {name: number(values[name]) for name in floats}
         kept |= {name: Estimate.from_dict(values[name]) for name in ("exact", "moments", "match")}
+        if "truths" in kept:
+            kept["truths"] = Truths.from_dict(kept["truths"])
         return cls(**kept)
 
 
@@ -191,27 +207,12 @@ def collect(
         moments=estimates[1],
         match=estimates[2],
         law="" if law is None or law.law is None else "; ".join(law.law.law.says),
-        cv=0.0 if law is None else _cv(answers, data.weights),
+        cv=0.0 if law is None else size_cv(answers, data.weights),
         columns=rows.G.shape[1] - 1,
         detectable=math.nan if widened is None else widened.detectable,
         detectable_size=math.nan if widened is None else widened.detectable * residual_sd(answer.null, data),
         **({} if widened is None else _guards(widened)),
     )
-
-
-def residual_sd(null: Spec, data: Data) -> float:
-    """The sd of the outcome around the content of the best plain model without a bias."""
-    rows = null.frame.rows(replace(data, truth=None))
-    content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
-    return float(np.sqrt(np.average((rows.y - content) ** 2, weights=data.weights))) * null.frame.scale
-
-
-def _cv(answers: RowAnswers, weights: np.ndarray) -> float:
-    """Coefficient of variation of the bias over the biased."""
-    mass = weights * answers.p_biased
-    mean = float(np.average(answers.size, weights=mass + 1e-300))
-    square = float(np.average(answers.spread**2 + (answers.size - mean) ** 2, weights=mass + 1e-300))
-    return math.sqrt(square) / max(mean, 1e-300)
 
 
 def _guards(widened: Widened) -> dict[str, Any]:
@@ -229,75 +230,15 @@ def _guards(widened: Widened) -> dict[str, Any]:
 
 
 def _hidden(null: Spec, data: Data) -> tuple[float, float, float]:
-    """What could hide a bias: a proxy that contains it, E beside content, groups without common content.
-
-    Validated rows show a bias whatever E does, so that with them the second is not asked.
-    """
+    """What could hide a bias: a proxy that contains it, E beside content, groups without common content."""
     part = data.take(spaced(len(data.y), CHECKED_ROWS))
     moved_p = any_moved(moved_proxies(part.P, part.E, part.weights, part.cluster))
-    direct, nobody = math.nan, np.zeros(len(part.y))
-    if data.truth is None:
-        direct = direct_p(part.y, part.P, part.E, nobody, 0.0, 0.0, part.weights, part.cluster)
-    rows = null.frame.rows(replace(part, truth=None))
+    nobody = np.zeros(len(part.y))
+    direct = direct_p(part.y, part.P, part.E, nobody, 0.0, 0.0, part.weights, part.cluster)
+    rows = null.frame.rows(part)
     content = content_mean(null.params, rows, posterior(null.params, rows, null.shape))
     gap, told = content_gap(content, part.E, part.weights)
     return moved_p, direct, gap if told >= THRESHOLDS.told else 0.0
-
-
-def is_two_humped(null: Spec) -> bool:
-    """Whether the best model without a bias is a residual with two places, two of their sds apart."""
-    if null.shape.shift:
-        return True
-    if null.shape.J == 1 or null.shape.means != "shared":
-        return False
-    omega = null.params.omega[0, :, 0]
-    share = np.exp(omega - omega.max())
-    heavy = share / share.sum() > THRESHOLDS.hump_share
-    place, sd = null.params.beta[0, heavy, 0], np.exp(null.params.log_sigma[0, heavy])
-    return bool(len(place) > 1 and np.ptp(place) > THRESHOLDS.apart * sd.max())
-
-
-def constancy_of(answer: ExactBias) -> float:
-    """p-value of "all shift coefficients are the same" (by level), or "all slopes are zero" (linear)."""
-    L = len(answer.shift)
-    if L < 2:
-        return math.nan
-    if answer.bias.frame.effect == "linear":
-        return wald_p(answer.shift[1:], answer.shift_cov[1:, 1:], df=L - 1)
-    contrast = np.eye(L)[1:] - np.eye(L)[:1]
-    return wald_p(contrast @ answer.shift, contrast @ answer.shift_cov @ contrast.T, df=L - 1)
-
-
-def relevance_of(y: np.ndarray, data: Data) -> float:
-    """Partial R2 of the proxies given E."""
-    root = np.sqrt(data.weights)
-    E = np.column_stack([np.ones(len(y)), data.E])
-
-    def left(X: np.ndarray) -> float:
-        residual = y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
-        return float(data.weights @ residual**2)
-
-    alone, both = left(E), left(np.column_stack([E, data.P]))
-    n, k = float(data.weights.sum()), data.P.shape[1]
-    rest = max(n - k - E.shape[1], 1.0)
-    p_value = f_distribution.sf((alone - both) / k / max(both / rest, 1e-300), k, rest)
-    # k columns explain k/n by chance: what they explain must be no accident, and is counted beyond it.
-    return (
-        max(0.0, 1.0 - (both / rest) / max(alone / (rest + k), 1e-300))
-        if p_value < THRESHOLDS.relevance_p
-        else 0.0
-    )
-
-
-def overlap_of(content: np.ndarray, p_biased: np.ndarray) -> float:
-    """Share of the biased rows inside the bulk of the unbiased rows' content; NaN with one group only."""
-    biased = p_biased > 0.5
-    if not biased.any() or biased.all():
-        return math.nan
-    tail = THRESHOLDS.overlap_tail
-    low, high = np.quantile(content[~biased], [tail, 1.0 - tail])
-    inside = (content[biased] >= low) & (content[biased] <= high)
-    return float(inside.mean())
 
 
 def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
@@ -310,7 +251,8 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         "convergence": not e.converged,
         "relevance": e.relevance < THRESHOLDS.relevance,
         "overlap": e.overlap < THRESHOLDS.overlap,
-        "separation": e.separation < THRESHOLDS.separation and weak,
+        # Two copies of a spike, a bias apart, are told apart whatever the noise of the other rows.
+        "separation": e.separation < THRESHOLDS.separation and weak and not e.spiked,
         "agreement": _disagree(e),
         "share": e.share > most,
         "rare": e.share < THRESHOLDS.rare and not plain_and_apart,
@@ -322,15 +264,15 @@ def reasons_for_doubt(evidence: Evidence) -> tuple[str, ...]:
         "dependence": depends(e) and e.block_z < THRESHOLDS.block_z,
         "rounding": e.rounding_p < THRESHOLDS.rounding_p,
         "direction": e.exact.alpha <= 0.0,
+        "truths": e.leads and e.truths.contradict,
     }
     return tuple(topic for topic, doubt in doubtful.items() if doubt)
 
 
 def _is_narrow(evidence: Evidence) -> bool:
     """Whether a bias leads by what may be luck, and is not so far away that luck does not matter."""
-    far_away = evidence.separation >= THRESHOLDS.narrow_apart
-    plain_or_many_rows = not evidence.law or evidence.stand_for >= THRESHOLDS.few_rows
-    return evidence.leads and evidence.gain <= narrow_gain(evidence) and not (far_away and plain_or_many_rows)
+    plain_and_far = not evidence.law and evidence.separation >= THRESHOLDS.narrow_apart
+    return evidence.leads and evidence.gain <= narrow_gain(evidence) and not plain_and_far
 
 
 def narrow_gain(evidence: Evidence) -> float:
@@ -342,12 +284,12 @@ def _disagree(evidence: Evidence) -> bool:
     """Moments or matching far from the exact answer, beyond errors and beyond a third of its size.
 
     The moments are heard only where their own test of a two-valued bias does not reject, and E is a strong
-    instrument; with a size that varies they have no single size to find.
+    instrument; with a size that varies they have no single size to find. Beside a spike that the bias moved
+    content is of two kinds, which neither of them knows.
     """
-    if evidence.effect != "constant" or evidence.law:
+    if evidence.effect != "constant" or evidence.law or evidence.spiked:
         return False
-    # Beside a spike the content of matched rows is of two kinds, which matching does not know.
-    voices = [] if "one spike" in evidence.shape else [evidence.match]
+    voices = [evidence.match]
     if evidence.first_stage_f >= THRESHOLDS.weak_f and evidence.two_valued_p > THRESHOLDS.moments_heard_p:
         voices.append(evidence.moments)
     far = [
@@ -367,6 +309,8 @@ def depends(evidence: Evidence) -> bool:
 
 def hides_bias(evidence: Evidence) -> str:
     """Why these rows could not show a bias: the topic, or nothing that is known."""
+    if evidence.truths.show_error:
+        return "truths"
     if evidence.columns * math.log(evidence.n) > THRESHOLDS.columns_part * evidence.n:
         return "columns"
     if depends(evidence) and evidence.gain > -evidence.cost:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.exact.evidence import SIZES_VARY, hides_bias, reasons_for_doubt, verdict
 from proxycal.methods.exact.guards import guard_findings
+from proxycal.methods.exact.truths import truths_findings
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
@@ -53,6 +54,7 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         _convergence(evidence),
         _constancy(evidence),
         _content(evidence),
+        *truths_findings(evidence.truths, evidence.leads),
     )
     if verdict(evidence) != "no bias found":
         return all_of_them
@@ -78,22 +80,21 @@ def _comparison(e: Evidence) -> Finding:
     elif e.leads:
         bias = "reporting bias of whole clusters" if e.whole_clusters else "reporting bias"
         reading = (
-            f"A {bias} that the environment drives explains the outcome better than any model without a bias "
-            f"({gain})."
+            f"A {bias} that the environment drives explains the outcome better than any model without a bias."
         )
         remedy = NOTHING
     elif e.humps_apart:
         reading = (
             "What content leaves of the outcome has two modes, but the environment does not predict which "
-            f"rows belong to which ({gain}): that may be a bias or just the shape of the outcome."
+            "rows belong to which: that may be a bias or just the shape of the outcome."
         )
         remedy = "Add environment columns that drive who misreports, or validate some rows (role truth)."
     elif e.hint:
-        reading = f"There is a hint of a bias, not enough to claim one ({gain})."
-        remedy = "More rows, better proxies, or a few validated rows (role truth) would decide."
+        reading = "There is a hint of a bias, not enough to claim one."
+        remedy = "More rows, better proxies, or 30 validated rows (role truth) would decide."
     else:
         but, remedy = _hidden(e)[hides_bias(e)]
-        reading = f"A model without a bias explains the outcome as well ({gain}){but}"
+        reading = f"A model without a bias explains the outcome as well{but}"
     return Finding(
         question="Does a reporting bias explain the outcome better than anything else?",
         statistic=f"{gain} ({e.shape}, with bias, against {e.null_shape}, without)",
@@ -112,6 +113,10 @@ def _hidden(e: Evidence) -> dict[str, tuple[str, str]]:
         "": (
             f". {found_at(e)}".rstrip(),
             "Nothing to do; `power()` measures that size by injecting known biases.",
+        ),
+        "truths": (
+            ", but validated rows are reported wrongly on average.",
+            "Validate more rows (role truth): from 30 on the calibration is learned from them.",
         ),
         "columns": (
             f", but {e.n} rows are too few to find any bias with {e.columns} environment columns.",

@@ -20,6 +20,7 @@ from proxycal.methods.exact.evidence import collect, verdict
 from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
 from proxycal.methods.exact.record import ExactFit, data_of
+from proxycal.methods.exact.truths import read_truths
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.answers import answer_rows
@@ -44,10 +45,21 @@ BOOTSTRAP_DRAWS = 200
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
     """Compare the models, then put matching and moments beside the answer.
 
-    Where rows have clusters and show no bias of their own, whole clusters may: their means are compared.
+    Validated rows have no part in it: they judge the answer.
     """
+    return judged(_fit_reports(arrays, settings), arrays)
+
+
+def judged(fit: ExactFit, arrays: Arrays) -> ExactFit:
+    """The fit after the validated rows among `arrays`, if there are any, have been heard."""
+    seen = read_truths(fit, arrays)
+    return fit if seen is None else with_evidence(fit, replace(fit.evidence, truths=seen))
+
+
+def _fit_reports(arrays: Arrays, settings: Settings) -> ExactFit:
+    """Rows are compared; where they have clusters and show no bias of their own, whole clusters may."""
     by_row = finish(compare_models(arrays, settings), arrays, settings)
-    if arrays.cluster is None or by_row.verdict == "bias found" or arrays.truth is not None:
+    if arrays.cluster is None or by_row.verdict == "bias found":
         return by_row
     means = cluster_means(arrays)[0]
     if means.n < MIN_CLUSTERS or not arrays.n > means.n or settings.effect != "constant":
@@ -76,8 +88,7 @@ def with_evidence(fit: ExactFit, evidence: Evidence) -> ExactFit:
 class Comparison:
     """The model comparison of some rows: its sign, the rows as it saw them, its answer and the wider one.
 
-    arrays, data : the rows that it saw, those of a spike set apart. widened : None where validated rows
-    decide.
+    arrays, data : the rows that it saw, those of a spike set apart. widened : None before it was made.
     """
 
     sign: float
@@ -91,8 +102,6 @@ class Comparison:
 def compare_models(arrays: Arrays, settings: Settings, always_wide: bool = False) -> Comparison:
     """Compare the models, plainly and widely; always_wide : the wider law answers, though it be no better."""
     comparison = compare_plainly(arrays, settings, prepare=always_wide)
-    if comparison.data.truth is not None:
-        return comparison
     return replace(comparison, widened=widen_plain(comparison, settings, always_wide=always_wide))
 
 
@@ -113,9 +122,7 @@ def compare_plainly(
     prepare : only what the wider comparison starts from, since it will answer.
     """
     _check_effect(settings.effect, arrays)
-    outcome = whole.outcome if whole is not None else Outcome()
-    if whole is None and arrays.truth is None:
-        outcome = read_outcome(outcome_of(arrays))
+    outcome = read_outcome(outcome_of(arrays)) if whole is None else whole.outcome
     arrays = off_spike(arrays, outcome)
     data = data_of(arrays, settings.sign)
     # The plain comparison takes rounded values for exact ones, and would make atoms of them: it only

@@ -128,13 +128,15 @@ def _rare(e: Evidence) -> Finding:
 def _narrow(e: Evidence) -> Finding:
     return Finding(
         question="Is the evidence of a bias more than chance?",
-        statistic=f"BIC gain {e.gain:.1f}, alpha of {e.separation:.1f} residual standard deviations",
-        reading=(
-            f"A model with a bias fits better, but too little (BIC gain {e.gain:.1f}, and up to "
-            f"{narrow_gain(e):.3g} may be chance) for a size of {e.separation:.1f} residual standard "
-            "deviations."
+        statistic=(
+            f"BIC gain {e.gain:.1f} (up to {narrow_gain(e):.3g} may be chance), alpha of {e.separation:.1f} "
+            "residual standard deviations"
         ),
-        remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
+        reading=(
+            f"A model with a bias fits better, but by so little that it may be chance for a size of "
+            f"{e.separation:.1f} residual standard deviations."
+        ),
+        remedy="More rows, better proxies, or 30 validated rows (role truth) would decide.",
         ok=False,
         topic="narrow",
         value=e.gain,
@@ -147,7 +149,7 @@ def _vague(e: Evidence) -> Finding:
         question="Is the size of the bias known well enough?",
         statistic=f"interval {interval} around {e.exact.alpha:.4g}",
         reading=f"A model with a bias fits better, but its size is hardly known (interval {interval}).",
-        remedy="More rows, better proxies, or a few validated rows (role truth) would decide.",
+        remedy="More rows, better proxies, or 30 validated rows (role truth) would decide.",
         ok=False,
         topic="vague",
         value=e.exact.se,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.methods.exact.evidence import CHECKED_ROWS
-from proxycal.methods.exact.fit import Whole, compare_plainly, data_of, finish, widen_plain
+from proxycal.methods.exact.fit import Whole, compare_plainly, data_of, finish, judged, widen_plain
 from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome
+from proxycal.methods.gathered import validated_rows
 from proxycal.mixture.compare import JUDGE_ROWS
 from proxycal.mixture.designs import pieces as row_blocks
 from proxycal.mixture.full_data import fit_full_data
@@ -36,10 +37,9 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     sample = table.sample
     # What the outcome is, and the features, come from the rows that a table in memory would take, so that
     # both compare the same models.
-    judges, outcome = spaced_rows(table, settings.sign, Outcome(), JUDGE_ROWS), Outcome()
-    if judges.truth is None:
-        outcome = read_outcome(settings.sign * judges.y)
-        judges = judges.take(np.flatnonzero(~outcome.on_spike(settings.sign * judges.y)))
+    judges = spaced_rows(table, settings.sign, Outcome(), JUDGE_ROWS)
+    outcome = read_outcome(settings.sign * judges.y)
+    judges = judges.take(np.flatnonzero(~outcome.on_spike(settings.sign * judges.y)))
     rows = partial(spaced_rows, table, settings.sign, outcome)
     comparison = compare_plainly(sample, settings, Whole(table.weight, judges, outcome))
     seen = float(comparison.data.weights.sum())
@@ -49,17 +49,16 @@ def fit_pieces(table: EncodedPieces, settings: Settings) -> ExactFit:
     full = fit_full_data(comparison.bias, chunks, weight, judges)
     # What the comparison paid for a parameter on the sample, it pays for all rows.
     cost = math.log(weight) / math.log(seen)
-    widened = None
-    if comparison.data.truth is None:
-        widened = widen_plain(replace(comparison, bias=full, data=rows(WIDE_ROWS)), settings, weight)
+    widened = widen_plain(replace(comparison, bias=full, data=rows(WIDE_ROWS)), settings, weight)
     checked = None if full.gain > 0.0 else rows(CHECKED_ROWS)
-    return finish(replace(comparison, bias=full, widened=widened), sample, settings, table.n, cost, checked)
+    compared = replace(comparison, bias=full, widened=widened)
+    fit = finish(compared, sample, settings, table.n, cost, checked)
+    return fit if sample.truth is None else judged(fit, table.add_up(validated_rows).joined())
 
 
 def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) -> Data:
     """All rows, or about `most` of them, evenly spaced, as they would be taken from a table in memory."""
     parts = table.add_up(partial(_every, sign, outcome, max(1, table.n // most))).parts
-    truths = [part.truth for part in parts if part.truth is not None]
     trusted = [part.trusted for part in parts if part.trusted is not None]
     names = parts[0].levels or {}
     return replace(
@@ -69,7 +68,6 @@ def spaced_rows(table: EncodedPieces, sign: float, outcome: Outcome, most: int) 
         E=np.concatenate([part.E for part in parts]),
         weights=np.concatenate([part.weights for part in parts]),
         levels={name: np.concatenate([(part.levels or {})[name] for part in parts]) for name in names},
-        truth=np.concatenate(truths) if truths else None,
         trusted=np.concatenate(trusted) if trusted else None,
     )
 

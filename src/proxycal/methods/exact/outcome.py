@@ -84,13 +84,29 @@ def read_outcome(y: np.ndarray) -> Outcome:
     rest = y[~outcome.on_spike(y)] if math.isfinite(spike) else y
     coarsest = max(kind.step, *kind.heaps, 0.0)
     cut = math.isfinite(kind.low) or math.isfinite(kind.high)
+    if cut and kind.step == 0.0 and _inside(y, kind):
+        # What was cut off at an end has no copy inside; zeros that some reports have shifted do.
+        cut = False
     return replace(outcome, ranged=bool(cut or coarsest > FINE * float(rest.std())))
 
 
 def _alone(y: np.ndarray) -> bool:
     """Whether one value alone is held by many rows: two of them may be one that a bias has moved."""
-    _, counts = np.unique(np.round(y / max(float(y.std()), 1e-300), 10), return_counts=True)
-    return int((counts >= THRESHOLDS.modelled_spike * len(y)).sum()) == 1
+    return len(_held(y)) == 1
+
+
+def _inside(y: np.ndarray, kind: OutcomeType) -> bool:
+    """Whether many rows hold a value between the ends of the outcome."""
+    held = _held(y)
+    near = FINE * float(y.std())
+    return bool(np.any((held > kind.low + near) & (held < kind.high - near)))
+
+
+def _held(y: np.ndarray) -> np.ndarray:
+    """The values that many rows hold."""
+    unit = max(float(y.std()), 1e-300)
+    values, counts = np.unique(np.round(y / unit, 10), return_counts=True)
+    return np.asarray(unit * values[counts >= THRESHOLDS.modelled_spike * len(y)])
 
 
 def off_spike(arrays: Arrays, outcome: Outcome) -> Arrays:

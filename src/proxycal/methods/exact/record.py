@@ -15,7 +15,7 @@ import numpy as np
 from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
 from proxycal.effect.row_truth import RowBias
-from proxycal.errors import TableError
+from proxycal.errors import StoreError, TableError
 from proxycal.methods.exact.clusters import Means, cluster_means
 from proxycal.methods.exact.details import kept_details, with_law
 from proxycal.methods.exact.evidence import Evidence, verdict
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from proxycal.result import Details, Finding, Prediction, Verdict
     from proxycal.table.encode import Arrays
 
-_PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma", "log_noise")
+_PARAMS = ("beta", "log_sigma", "omega", "scale", "a", "gamma")
 _CURVE = ("at", "unbiased", "biased")
 
 
@@ -154,7 +154,7 @@ class ExactFit:
         noise = within.noise(np.bincount(codes))
         found = answer_rows(self.spec, data_of(means, self.sign), 0.0, self.law, None, noise)
         given = {item.name: getattr(found, item.name)[codes] for item in fields(found) if item.name != "rows"}
-        return replace(found, rows=self.spec.frame.rows(replace(data, truth=None)), **given)
+        return replace(found, rows=self.spec.frame.rows(data), **given)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
@@ -223,6 +223,11 @@ class ExactFit:
             centre=float(kept["centre"]),
             scale=float(kept["scale"]),
         )
+        if "log_noise" in params:
+            raise StoreError(
+                "this run comes from an earlier version, whose exact method took validated rows into the "
+                "model: fit the table again"
+            )
         shape, errors = Shape(**values["shape"]), unpack(tensors, "errors")
         curve = unpack(tensors, "curve")
         evidence = Evidence.from_dict(values["evidence"])
@@ -279,6 +284,5 @@ def data_of(arrays: Arrays, sign: float) -> Data:
         curved=numeric,
         cluster=arrays.cluster,
         levels=arrays.levels,
-        truth=None if arrays.truth is None else sign * arrays.truth,
         trusted=arrays.trusted,
     )

@@ -263,23 +263,14 @@ def fit_validated_rows(rows: Rows, steps: int = STEPS) -> ErrorMixture:
     slope = g[-1] / scale
     common = g[:-1].copy()
     common[0] -= slope * centre
-    if not two:
-        return ErrorMixture(
-            b,
-            np.array([tau2]),
-            np.array([1.0 + slope]),
-            common[None],
-            variance[:1],
-            np.zeros((1, width)),
-            np.array([0.5]),
-        )
     constant = np.r_[other, np.zeros(width - 1)]
+    kinds = 2 if two else 1
     return ErrorMixture(
         b,
         np.array([tau2]),
-        np.array([1.0 + slope, 1.0]),
-        np.stack([common, constant]),
-        variance,
-        np.stack([np.zeros(width), gate]),
-        rates,
+        np.array([1.0 + slope, 1.0])[:kinds],
+        np.stack([common, constant])[:kinds],
+        variance[:kinds],
+        np.stack([np.zeros(width), gate])[:kinds],
+        rates[:kinds],
     )

@@ -15,5 +15,5 @@ CONTRADICTED_PART = 0.5
 FOLDS = 5
 # Rows without a truth that teach the candidates the shape of the reports; more add nothing but time.
 MOST_OTHERS = 2_000
-# Validated rows of a large table that are learned from; and rows that the graded bias is estimated from.
-MOST_KNOWN, MOST_GRADED = 20_000, 20_000
+# Rows that the graded bias is estimated from.
+MOST_GRADED = 20_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.mixture.wide.fit import widths
 from proxycal.mixture.wide.likelihood import Likelihood
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STEP = 1e-4
+# A parameter so near its bound is at it.
+AT_BOUND = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,12 @@ def errors(
         hessian[i] = (likelihood(up)[1] - likelihood(down)[1]) / (2.0 * STEP)
         scores[:, i] = (likelihood.seen(up).loglik - likelihood.seen(down).loglik) / (2.0 * STEP)
         slope[i] = (size(up) - size(down)) / (2.0 * STEP)
-    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    inverse = (vectors / np.maximum(values, 1e-8 * values.max())) @ vectors.T
+    # A width at its bound is no maximum, and has no error of its own.
+    lower, upper = widths(likelihood)
+    free = np.flatnonzero((theta > lower + AT_BOUND) & (theta < upper - AT_BOUND))
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T)[np.ix_(free, free)])
+    inverse = np.zeros((k, k))
+    inverse[np.ix_(free, free)] = (vectors / np.maximum(values, 1e-8 * values.max())) @ vectors.T
     weighted = scores * likelihood.problem.weights[:, None]
     # As in the plain comparison a row of weight w counts as w rows.
     spread = scores.T @ weighted
@@ -125,4 +132,5 @@ def errors(
     covariance = inverse @ spread @ inverse * (total / max(total - k, 1.0))
     # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
     # beside it.
-    return Errors(size(theta), float(np.sqrt(max(slope @ covariance @ slope, 0.0))), covariance, scores)
+    variance = float(slope @ covariance @ slope)
+    return Errors(size(theta), float(np.sqrt(max(variance, 0.0))), covariance, scores)

@@ -44,14 +44,15 @@ class Setup:
     """The rows of a comparison, standardised, the bias upward.
 
     y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first
-    column 1; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the plain comparison,
-    or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None; trusted
-    (n,): where no bias can be, or None.
+    column 1; P (n,k) proxies; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the
+    plain comparison, or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes,
+    or None; trusted (n,): where no bias can be, or None.
     """
 
     y: Array
     X: Array
     null_X: Array
+    P: Array
     E: Array
     weights: Array
     known: Array | None = None
@@ -109,7 +110,7 @@ def compare_widely(setup: Setup) -> Wide:
     first = polished(first_bias(plain, setup.known))
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
     problem = replace(plain, m=(setup.X @ index - mean) / sd)
-    null_problem = replace(plain, X=setup.null_X, m=_fitted_index(setup.null_X, y, setup.weights))
+    null_problem = replace(plain, X=setup.null_X, m=_seen_by_proxies(setup, y))
     nulls = search_nulls(null_problem)
     best_null = min(nulls, key=lambda one: one.bic)
     mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
@@ -204,12 +205,17 @@ def _index_of(X: Array, slopes: Array, weights: Array) -> tuple[Array, float, fl
     return slopes, mean, max(sd, 1e-12)
 
 
-def _fitted_index(X: Array, y: Array, weights: Array) -> Array:
-    """The content index of least squares, standardised."""
-    root = np.sqrt(weights)
-    least_squares = np.asarray(np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0], dtype=float)
-    slopes, mean, sd = _index_of(X, least_squares, weights)
-    return np.asarray((X @ slopes - mean) / sd)
+def _seen_by_proxies(setup: Setup, y: Array) -> Array:
+    """What the proxies say of the content, given E, by least squares, standardised.
+
+    The part of E is left out: where a bias follows E, it is mostly the bias, and components whose weights
+    went with it would be a gate by E for the price of one parameter.
+    """
+    root, k = np.sqrt(setup.weights), setup.P.shape[1]
+    X = np.column_stack([setup.P, np.ones(len(y)), setup.E])
+    slopes = np.asarray(np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0], dtype=float)[:k]
+    slopes, mean, sd = _index_of(setup.P, slopes, setup.weights)
+    return np.asarray((setup.P @ slopes - mean) / sd)
 
 
 def _shared(setup: Setup) -> Array:

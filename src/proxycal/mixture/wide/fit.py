@@ -65,15 +65,21 @@ def fit(
     precision : relative gain of a step below which the maximum is reached.
     """
     likelihood = Likelihood(problem, law)
-    at = likelihood.at
-    lower, upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
-    lower[at.log_sigma], upper[at.log_sigma] = np.log(problem.floor), WIDEST
-    lower[at.alpha] = LEAST_SIZE
-    lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
+    lower, upper = widths(likelihood)
+    lower[likelihood.at.alpha] = LEAST_SIZE
     start = np.clip(start, lower, upper)
     bend = curvature(likelihood, start)
     theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
     return valued(problem, law, theta, extra)
+
+
+def widths(likelihood: Likelihood) -> tuple[Array, Array]:
+    """Bounds of the parameters: of widths, which a likelihood would drive to nothing, and of no others."""
+    at = likelihood.at
+    lower, upper = np.full(at.size, -np.inf), np.full(at.size, np.inf)
+    lower[at.log_sigma], upper[at.log_sigma] = np.log(likelihood.problem.floor), WIDEST
+    lower[at.log_omega], upper[at.log_omega] = -6.0, WIDEST
+    return lower, upper
 
 
 def polished(one: Fitted) -> Fitted:

@@ -16,6 +16,7 @@ from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import newton_then_em, valued
 from proxycal.mixture.select import floor_of, size_of, undercharged
 from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
+from proxycal.mixture.wide.biases import ratio_margin
 from proxycal.mixture.wide.compare import Setup, compare_widely
 from proxycal.mixture.wide.detectable import detectable
 from proxycal.mixture.wide.guards import Guards, guard
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
+    from proxycal.mixture.select import Model
     from proxycal.mixture.wide.compare import Wide
     from proxycal.mixture.wide.fit import Fitted
 
@@ -176,20 +178,21 @@ def widen(
     seen = data.take(part)
     rows, null_rows = frame.rows(seen), plain.null.frame.rows(seen)
     ranges = None if intervals is None else (intervals[0][part], intervals[1][part])
-    setup = _setup(plain, rows, null_rows, ranges, seen.cluster)
+    setup = _setup(plain, rows, null_rows, seen, ranges)
     wide, cluster = compare_widely(setup), setup.cluster
     comparable = intervals is None and cluster is None
-    bias_bic, null_bic = (np.inf, np.inf)
+    own, bias_bic, null_bic = None, np.inf, np.inf
     weight = max(total or 0.0, float(data.weights.sum()))
     if comparable:
         # Plain models are at the maximum of all rows; a part of them has its own.
         whole = float(rows.weights.sum()) > (1.0 - 1e-9) * weight
-        bias_bic = _bic(plain.bias, rows, plain.floor, refit=not whole)
-        null_bic = _bic(plain.null, null_rows, plain.floor, refit=not whole)
+        own = _on_rows(plain.bias, rows, plain.floor, refit=not whole)
+        bias_bic = own.bic
+        null_bic = _on_rows(plain.null, null_rows, plain.floor, refit=not whole).bic
     elif cluster is not None and plain.bias.shape.J == 1 and not _differs(wide.bias.law):
         bias_bic = wide.bias_bic
     times = weight / float(rows.weights.sum()) if comparable else 1.0
-    stands, gain = _meet(plain, wide, (bias_bic, null_bic), weight, times, one_size)
+    stands, gain = _meet(plain, wide, own, (bias_bic, null_bic), weight, times, one_size)
     stands = stands and not always
     labels = (
         plain.labels[0] if stands else wide.bias.law.label,
@@ -226,21 +229,23 @@ def _setup(
     plain: ExactBias,
     rows: Rows,
     null_rows: Rows,
+    seen: Data,
     ranges: tuple[Array, Array] | None,
-    cluster: NDArray[np.intp] | None,
 ) -> Setup:
     """The rows as the wider comparison takes them, with who is biased by the plain one.
 
-    ranges : low, high (n,) of the outcome, in its units. cluster (n,) : codes, not all of which need occur.
+    seen : these rows, with codes of clusters not all of which need occur. ranges : low, high (n,) of the
+    outcome, in its units.
     """
     frame = plain.bias.frame
     own = posterior(plain.bias.params, rows, plain.bias.shape)
     low, high = (None, None) if ranges is None else ((end - frame.centre) / frame.scale for end in ranges)
-    codes = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
+    codes = None if seen.cluster is None else np.unique(seen.cluster, return_inverse=True)[1]
     return Setup(
         rows.y,
         rows.X,
         null_rows.X,
+        seen.P,
         rows.G[:, 1:],
         rows.weights,
         own.p_biased[0],
@@ -257,16 +262,25 @@ def _differs(law: Law) -> bool:
 
 
 def _meet(
-    plain: ExactBias, wide: Wide, bics: tuple[float, float], weight: float, times: float, one_size: bool
+    plain: ExactBias,
+    wide: Wide,
+    own: Model | None,
+    bics: tuple[float, float],
+    weight: float,
+    times: float,
+    one_size: bool,
 ) -> tuple[bool, float]:
     """Whether the plain bias stands, and the lead (in BIC) of the best bias over the best model without one.
 
-    bics : of the plain models with and without a bias, inf where they cannot be compared. weight : of the
-    table. times : the table's weight in that of the rows compared. one_size : the plain bias stands in any
-    case.
+    own : the plain bias on the rows compared; None, and bics (of the plain models with and without a bias)
+    inf, where they cannot be compared. weight : of the table. times : the table's weight in that of the rows
+    compared. one_size : the plain bias stands in any case.
     """
     bias_bic, null_bic = bics
-    one_size_fails = wide.rejected <= bias_bic + LEAVE_PLAIN
+    # With another shape of noise one size may explain what sizes that vary explain.
+    fewer = 0 if own is None else size_of(own.shape, own.params)
+    rejected = own is None or ratio_margin(wide.bias.loglik - own.loglik, wide.bias.size - fewer) > 0.0
+    one_size_fails = rejected and wide.rejected <= bias_bic + LEAVE_PLAIN
     stands = one_size or (bias_bic <= wide.bias_bic + LEAVE_PLAIN and not one_size_fails)
     by_plain = bias_bic <= wide.bias_bic or (stands and np.isfinite(bias_bic))
     # Another shape of the content is no reason to tell the same size from a part of the rows.
@@ -280,14 +294,14 @@ def _meet(
     return stands, gain - max(undercharged(size, weight) - undercharged(rival, weight), 0.0)
 
 
-def _bic(spec: Spec, rows: Rows, floor: float, refit: bool) -> float:
-    """BIC of a plain model on some rows, brought to its maximum there where it comes from other rows."""
+def _on_rows(spec: Spec, rows: Rows, floor: float, refit: bool) -> Model:
+    """A plain model on some rows, brought to its maximum there where it comes from other rows."""
     n, params = float(rows.weights.sum()), spec.params
     if refit:
         rules = Rules.of([spec.shape], params.beta.shape[2], floor_of(spec.shape, floor))
         params = run(params, [rows], rules, max_steps=45, tol=1e-3).params
         params = newton_then_em(params, [rows], rules)[0]
-    return valued(spec.shape, params, [rows], n).bic
+    return valued(spec.shape, params, [rows], n)
 
 
 def _answer(

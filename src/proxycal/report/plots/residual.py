@@ -12,7 +12,7 @@ from proxycal.report.helps import detectable
 from proxycal.report.numbers import between, counted, number, signed_size
 from proxycal.report.plots.fit_scale import on_fit_scale
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, plain, short, styled, tip_bars
+from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, mark, plain, short, styled, tip_bars
 from proxycal.report.summary import ratio_text
 
 if TYPE_CHECKING:
@@ -90,17 +90,7 @@ def _mark(ax: Axes, fit: Fit) -> None:
     if not np.isfinite(size):
         return
     shift = fit.settings.sign * size
-    ax.axvline(shift, color=INK, linewidth=1.0, linestyle="--")
-    ax.annotate(
-        plain(text),
-        xy=(shift, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        color=INK,
-        fontsize=9.5,
-    )
+    mark(ax, shift, plain(text), "--")
 
 
 def _fitted_curve(ax: Axes, fit: Fit, bins: np.ndarray, total: float) -> None:

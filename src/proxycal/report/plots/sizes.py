@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proxycal.report.numbers import between, counted, size_text
 from proxycal.report.plots.plot import Plot
 from proxycal.report.rows import row_sizes, sizes_vary
-from proxycal.report.style import BIASED, INK, label, short, styled, tip_bars
+from proxycal.report.style import BIASED, label, mark, short, styled, tip_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,17 +25,7 @@ def sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     counts, bins, bars = ax.hist(size, bins=BINS, weights=chance, color=BIASED, alpha=0.55)
     places = zip(counts, pairwise(bins), strict=True)
     tip_bars(bars, (f"{counted(count)} with a bias of {between(*ends)}" for count, ends in places))
-    ax.axvline(fit.estimate.alpha, color=INK, linewidth=1.0, linestyle=":")
-    ax.annotate(
-        f"mean {size_text(fit.estimate).size}",
-        xy=(fit.estimate.alpha, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        color=INK,
-        fontsize=9.5,
-    )
+    mark(ax, fit.estimate.alpha, f"mean {size_text(fit.estimate).size}")
     label(ax, f"size of the bias of a biased row of {short(fit.roles.outcome)}", "rows")
     return ax
 

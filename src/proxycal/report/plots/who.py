@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from proxycal.report.numbers import percent
 from proxycal.report.plots.plot import Plot
-from proxycal.report.style import BIASED, INK, label, plain, short, styled, tip
+from proxycal.report.style import BIASED, INK, label, mark, plain, short, styled, tip
 from proxycal.report.summary import ShareRow, shares, spread
 
 if TYPE_CHECKING:
@@ -54,17 +54,7 @@ def who(fit: Fit, ax: Axes | None = None) -> Axes:
         ticks.append(y)
         labels.append(plain(short(row.group, 20)))
         y += 1.0
-    ax.axvline(fit.share_biased, color=INK, linewidth=1.0, linestyle=":")
-    ax.annotate(
-        f"all rows {percent(fit.share_biased)}",
-        xy=(fit.share_biased, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        color=INK,
-        fontsize=9.5,
-    )
+    mark(ax, fit.share_biased, f"all rows {percent(fit.share_biased)}")
     ax.set_yticks(ticks, labels)
     ax.set_ylim(y - 0.3, -0.7)
     ax.set_xlim(-0.02, 1.02)
