@@ -125,11 +125,12 @@ def page(nation: Nation) -> str:
         f"![Calibrated over reported losses of {YEARS[-1]}, by county](figures/nation-ratio.png)",
         "Calibrated over reported losses, by the exact method. A county without a loss that year is blank.",
         "## Gradual: the mean bias of counties of a kind",
-        '`method="gradual"` needs no two states and tells no county from another with the same environment: '
-        "it says how far such counties under-report on average, relative to the tenth of the rows that does "
-        "so least. The truth beside is that very mean. The paper's five proxies contain one another "
-        "(`built_to_damage` counts built land that turned to water, which is `built_to_water`), so that they "
-        "share noise, which the system behind the method has no place for. The last fits keep three "
+        '`method="gradual"` does not assume that a report is either right or biased, and does not '
+        "distinguish counties of the same environment: it says how far such counties under-report on "
+        "average, relative to the tenth of the rows that does so least. The truth beside is that very mean. "
+        "The paper's five proxies contain one another (`built_to_damage` counts built land that turned to "
+        "water, which is `built_to_water`), so that they share noise, which the equations behind the method "
+        "exclude. The last fits keep three "
         f"that do not: {', '.join(f'`{name}`' for name in SEPARATE)}.",
         _gradual_table(graded, nation.separate),
         _refusals(graded),

@@ -244,9 +244,10 @@ def page(
             else f" The colours are those of a shift for which the verdict is '{model.verdict_}': no result."
         ),
         to_markdown(grids["estimates"]).rstrip(),
-        "## If the bias grades with the county",
-        '`method="gradual"` needs no two states. It takes for a bias whatever the county moves in the '
-        "reported loss beyond content, *if* the county acts on the true loss only through content.",
+        "## If the bias varies gradually with the county",
+        '`method="gradual"` does not assume that a report is either right or biased. It takes for a bias '
+        "whatever the county moves in the reported loss beyond content, *if* the county acts on the true "
+        "loss only through content.",
         to_markdown(grids["gradual"]).rstrip(),
         "\n".join(f"- {point}" for point in (*in_words(graded), study.exclusion)),
         *([to_markdown(grids["along"]).rstrip()] if "along" in grids else []),
