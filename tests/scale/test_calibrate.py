@@ -312,9 +312,10 @@ def quiet(run, tmp_path_factory) -> Path:
 
 
 def _differing(one: Path, two: Path) -> list[str]:
-    """Names of the files that two folders do not share to the byte; ledgers have parts as they were finished."""
+    """Files that two folders do not share to the byte, but for ledgers: they have parts as they were finished."""
     first, second = content_of(one), content_of(two)
-    assert first.pop(NAME) and second.pop(NAME)
+    assert first.pop(NAME)
+    assert second.pop(NAME)
     return sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
 
 

@@ -167,7 +167,7 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
         if not finished:
             abandon(folder, names)
         raise
-    # Workers of a killed run can outlive it by a moment and hold what they were writing: by now they are gone.
+    # Workers of a killed run outlive it by a moment and hold what they were writing: by now they are gone.
     clean(folder)
     return _Done([finished[name] for name in names], [folder / name for name in names], resumed)
 
