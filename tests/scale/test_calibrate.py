@@ -312,7 +312,7 @@ def quiet(run, tmp_path_factory) -> Path:
 
 
 def _differing(one: Path, two: Path) -> list[str]:
-    """Files that two folders do not share to the byte, but for ledgers: they have parts as they were finished."""
+    """Files that two folders do not share to the byte; a ledger has its parts as they were finished."""
     first, second = content_of(one), content_of(two)
     assert first.pop(NAME)
     assert second.pop(NAME)
