@@ -35,7 +35,7 @@ ROLES = Roles("loss", ["p1", "p2", "p3", "p4"], ["income", "urban"])
 # What is to be reached: the ratio's mean error, false alarms, and coverage of totals.
 NEAR, FALSE_ALARMS, COVERAGE = 0.05, 0.05, (0.92, 0.98)
 # Seeds that no other benchmark and no test uses.
-FIRST_SEED = 12_000_000
+FIRST_SEED = 12_200_000
 # Tables that are also fitted in dollars as they are, for the time that this takes; and, where no report is
 # zero, so that it can make no difference, by hand.
 TIMED, BY_HAND = 2, 5

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COUNTIES = 500
 COVERAGE = (0.92, 0.98)
 # Seeds that no other benchmark, no test and no tuning uses; those of tuning are 7,100,000 to 7,100,059.
-FIRST_SEED = 12_500_000
+FIRST_SEED = 12_700_000
 
 
 def bench(quick: bool = False) -> Bench:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding
 
 FIRES, FALSE = 0.9, 0.1
-FIRST_SEED = 4_000_000
+FIRST_SEED = 4_500_000
 # An alpha this far from the truth, claimed as found, is a wrong number.
 WRONG = 0.1
 # These say what they saw by a p-value even where the model copes with it.
