@@ -235,3 +235,18 @@ def test_newton_says_when_there_is_no_maximum_next_to_it(draw_rows, draw_params)
     made, converged = newton(far_off, [rows], Rules.of([shape], 3, FLOOR), max_steps=1)
     assert not converged
     assert np.isfinite(made.flat()).all()
+
+
+def test_where_there_is_no_maximum_the_errors_are_still_of_the_size_of_the_outcome(draw_rows, draw_params):
+    """A direction that curves upward is not a flat one, of which nobody would know anything."""
+    shape = Shape(2, "own", "content", shift=True)
+    rows = draw_rows(n=300)
+    rules = Rules.of([shape], 3, FLOOR)
+    seen = 0
+    for seed in range(20):
+        params = draw_params(shape, rows, seed=seed)
+        robust = sandwich(params, information(params, [rows], shape), rules, 300.0)
+        if not robust.definite:
+            seen += 1
+            assert np.sqrt(robust.shift_gate_cov[0, 0]) < 5.0
+    assert seen > 0

@@ -206,8 +206,8 @@ class Curvature:
     """The penalised log likelihood around given parameters, in the free parameters alone.
 
     to_full (m,k): free -> full (shared slopes, atoms and widths at the floor are not free); score (k,);
-    inverse (k,k) of minus the Hessian; decrement: log likelihood left to gain, twice; definite: whether the
-    Hessian is that of a maximum.
+    inverse (k,k) of minus the Hessian, its eigenvalues without their sign; decrement: log likelihood left to
+    gain, twice; definite: whether the Hessian is that of a maximum.
     """
 
     to_full: Array
@@ -238,7 +238,10 @@ def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     bread = to_full.T @ (np.diag(ridge) - info.hessian) @ to_full
     score = to_full.T @ (info.score - ridge * theta)
     values, vectors = np.linalg.eigh(bread)
-    inverse = (vectors / np.maximum(values, 1e-10 * values.max())) @ vectors.T
+    # Where this is no maximum, a direction that curves the wrong way says how far, if not which way: as a
+    # flat one it would make an interval of plus or minus thousands.
+    sizes = np.abs(values)
+    inverse = (vectors / np.maximum(sizes, 1e-10 * sizes.max())) @ vectors.T
     return Curvature(to_full, score, inverse, float(score @ inverse @ score), bool(values.min() > 0.0))
 
 
