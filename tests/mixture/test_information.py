@@ -250,3 +250,19 @@ def test_where_there_is_no_maximum_the_errors_are_still_of_the_size_of_the_outco
             seen += 1
             assert np.sqrt(robust.shift_gate_cov[0, 0]) < 5.0
     assert seen > 0
+
+
+def test_newton_goes_past_a_saddle_to_the_maximum_that_em_creeps_to(draw_rows, draw_params):
+    """Two components that are nearly the same: the likelihood curves the wrong way in what tells them apart."""
+    shape = Shape(2, "shared")
+    rows = draw_rows(n=400)
+    noise = np.random.default_rng(1).normal(size=400) * np.repeat([0.3, 2.0], 200)
+    rows = replace(rows, y=rows.X.sum(axis=1) + noise)
+    start = draw_params(shape, rows)
+    start.beta[:], start.omega[:], start.log_sigma[:] = 1.0, 0.0, [[0.3, 0.4]]
+    rules = Rules.of([shape], 3, FLOOR)
+    assert not newton(start, [rows], rules)[1]
+    made, converged = newton(start, [rows], rules, max_steps=30, past_saddles=True)
+    assert converged
+    far = run(start, [rows], rules, max_steps=3000, tol=1e-12)
+    assert information(made, [rows], shape).loglik == pytest.approx(far.loglik[0], abs=1e-4)

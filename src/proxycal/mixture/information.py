@@ -270,22 +270,29 @@ def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandw
 
 
 def newton(
-    params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8, info: Information | None = None
+    params: Params,
+    chunks: Chunked,
+    rules: Rules,
+    max_steps: int = 8,
+    info: Information | None = None,
+    past_saddles: bool = False,
 ) -> tuple[Params, bool]:
     """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
 
     One pass over the rows for each step: what a step is judged by is also what the next one is made of.
-    info: the sums at the parameters given, where they are known.
+    info: the sums at the parameters given, where they are known. past_saddles: go on uphill where the
+    likelihood curves the wrong way, for where EM has crept as far as it would come: how two components that
+    are nearly the same share their rows can be such a direction, of which the bias knows nothing.
     """
     shape = rules.shapes[0]
     layout = layout_of(params, shape)
     info = information(params, chunks, shape) if info is None else info
     for _ in range(max_steps):
         at = curvature(params, info, rules)
-        if not at.definite:
+        if not at.definite and not past_saddles:
             return params, False
         if at.decrement < 1e-10:
-            return params, True
+            return params, at.definite
         value = info.loglik - float(penalty(params)[0])
         step = at.to_full @ (at.inverse @ at.score)
         for part in (1.0, 0.5, 0.25, 0.1, 0.04):
@@ -297,7 +304,7 @@ def newton(
         else:
             return params, False
         params = moved
-    return params, at.decrement < 1e-6
+    return params, at.definite and at.decrement < 1e-6
 
 
 def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:
