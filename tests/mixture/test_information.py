@@ -253,7 +253,7 @@ def test_where_there_is_no_maximum_the_errors_are_still_of_the_size_of_the_outco
 
 
 def test_newton_goes_past_a_saddle_to_the_maximum_that_em_creeps_to(draw_rows, draw_params):
-    """Two components that are nearly the same: the likelihood curves the wrong way in what tells them apart."""
+    """Two components are nearly the same: the likelihood curves the wrong way in what tells them apart."""
     shape = Shape(2, "shared")
     rows = draw_rows(n=400)
     noise = np.random.default_rng(1).normal(size=400) * np.repeat([0.3, 2.0], 200)
