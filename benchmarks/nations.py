@@ -1,7 +1,7 @@
 """Totals of simulated nations: how often their intervals hold the truth, by hazard and in all.
 
 The nations are those of the case study, 500 counties each, fitted as the case study fits them: every hazard
-on its own, some in fewer than 300 rows with 15 columns.
+on its own, some in fewer than 300 rows with 15 columns, and all of them together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COUNTIES = 500
 COVERAGE = (0.92, 0.98)
 # Seeds that no other benchmark, no test and no tuning uses; those of tuning are 7,100,000 to 7,100,059.
-FIRST_SEED = 12_700_000
+FIRST_SEED = 12_800_000
 
 
 def bench(quick: bool = False) -> Bench:
@@ -48,7 +48,7 @@ def nation(seed: int) -> dict[str, Any]:
         made = simulate_disasters(folder, n_counties=COUNTIES, random_state=seed)
         joined = study(read_sheldus(made.sheldus, years=YEARS), made.transitions, made.counties, YEARS)
     start = time.process_time()
-    results = analyse(joined, made.truth, pooled=False)
+    results = analyse(joined, made.truth)
     check = results.check
     assert check is not None
     totals = {str(row["hazard"]): row for row in results.totals.to_dict("records")}
@@ -81,10 +81,10 @@ def page(trials: pd.DataFrame) -> Page:
     seconds = number(float(good["seconds"].median()), 1)
     note = (
         f"{len(trials)} nations of {COUNTIES} counties, {len(trials) - len(good)} errors. Intervals: totals "
-        "of which a bias was found; overall, of nations in which it was found for every hazard. The "
-        "error of a share is its Monte Carlo error, with nations as clusters of their hazards. Too high: "
-        "intervals that lie above the truth. Width: median, as a share of the true total. CPU seconds of one "
-        f"nation, median: {seconds}."
+        "of which a bias was found; overall, of nations in which it was found in the fit of all hazards or "
+        "in that of each. The error of a share is its Monte Carlo error, with nations as clusters of their "
+        "hazards. Too high: intervals that lie above the truth. Width: median, as a share of the true total. "
+        f"CPU seconds of one nation, median: {seconds}."
     )
     shown = [_shown(name, _figures(part), name in ("by hazard, all", "overall")) for name, part in parts]
     return Page("Totals of simulated nations", (Part("What intervals hold", shown, note),), figures)

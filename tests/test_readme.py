@@ -95,7 +95,7 @@ def test_the_commands_that_try_to_break_a_fit_run(tmp_path, monkeypatch):
         ("docs/studies/polls.md", "by 3.3 the other way", "Republican sponsors: **-3.3**"),
         ("docs/studies/polls.md", "2.7 and 2.6", "+2.7 ± 0.4 with all of them"),
         ("benchmarks/accuracy.md", "within 0.01%", "| JOBS | JOBS | 614 | 1 | 20 | 0.01% |"),
-        ("benchmarks/accuracy.md", "in 95% of the draws", "| 95% | 95.0% | 5.0% |"),
+        ("benchmarks/accuracy.md", "bias found in each", "| 0.00 | 95% | 100.0% | 0.0% | 97.2% |"),
         ("docs/studies/hurricane.md", "a factor of about 78", "a factor of about 78"),
         ("docs/studies/hurricane.md", "589 by county", "| storms as clusters | 589 | not identified |"),
     ],

@@ -137,7 +137,8 @@ def page(nation: Nation) -> str:
         f"What can be said about counties, from {SHOWN.lower()} and the three proxies:",
         "\n".join(f"- {point}" for point in (*in_words(nation.separate[SHOWN]), _HOLDS)),
         "## Dollars",
-        "What each method adds to the reported total; for exact, all together is the sum of the hazards.",
+        "What each method adds to the reported total. All together is the answer of the fit of all hazards, "
+        "not the sum of the others: small fits are each a little high, and that adds up.",
         _totals_table(nation, graded),
         "A graded bias is a mean of logarithms. Applied to every county of a kind, it gives too much to the "
         "honest ones, which report most of the dollars: with two states, use the exact method for totals.",

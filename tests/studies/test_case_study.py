@@ -42,17 +42,25 @@ def test_the_bias_and_the_national_loss_are_found(found):
     assert abs(check.loc[POOLED, "calibrated_error"]) < 0.08
 
 
-def test_totals_are_the_sums_of_the_county_table(found):
+def test_totals_of_hazards_are_the_sums_of_the_county_table(found):
     totals = found.totals.set_index("hazard")
     for name in ("reported", "calibrated"):
         by_hazard = found.counties.groupby("hazard")[name].sum()
         np.testing.assert_allclose(totals.loc[list(HAZARDS), name], by_hazard[list(HAZARDS)])
-        np.testing.assert_allclose(totals.loc[POOLED, name], by_hazard.sum())
     # Where no bias was found there is no interval.
     told = totals.dropna(subset=["low", "high"])
     assert len(told)
     assert (told["low"] <= told["calibrated"]).all()
     assert (told["calibrated"] <= told["high"]).all()
+
+
+def test_all_hazards_are_the_answer_of_their_common_fit(found, nation):
+    """Its interval is there although a hazard has no finding, and holds the truth."""
+    overall = found.totals.set_index("hazard").loc[POOLED]
+    np.testing.assert_allclose(overall["reported"], found.counties["reported"].sum())
+    both = found.counties.merge(nation.truth, on=["fips", "hazard", "year"])
+    assert overall["low"] <= both["true_loss"].sum() <= overall["high"]
+    assert overall["calibrated"] != found.counties["calibrated"].sum()
 
 
 def test_the_county_table_has_every_row_of_the_join_and_its_intervals(found, joined):

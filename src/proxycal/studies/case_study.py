@@ -76,8 +76,8 @@ class CaseStudy:
     graded: pd.DataFrame
 
 
-def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pooled: bool = True) -> CaseStudy:
-    """Fit every hazard and, if `pooled`, all of them together, and tabulate the results.
+def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1) -> CaseStudy:
+    """Fit every hazard, and all of them together, and tabulate the results.
 
     truth : fips, hazard, year, true_loss, a, shift, expected_shift, where the losses are simulated.
     """
@@ -89,11 +89,10 @@ def analyse(study: Study, truth: pd.DataFrame | None = None, jobs: int = 1, pool
     asked = [(h, table[table["hazard"] == h].reset_index(drop=True), own) for h in hazards]
     # The longest first, so that no process waits for it at the end.
     asked.insert(0, (POOLED, table, roles))
-    done = dict(map_as_done(_fit, asked[not pooled :], jobs=jobs))
-    fits = [done[position] for position in range(len(done))]
-    together = fits.pop(0) if pooled else _unfitted(POOLED, table, "not asked for")
+    done = dict(map_as_done(_fit, asked, jobs=jobs))
+    together, *fits = [done[position] for position in range(len(done))]
     counties = _counties([part for _, part, _ in asked[1:]], fits)
-    totals = _totals(fits)
+    totals = _totals(fits, together)
     check = None if truth is None else _check(counties, [together, *fits], totals, truth)
     every = [together, *fits]
     graded = _graded(counties, every, truth)
@@ -179,27 +178,35 @@ def _fits_frame(fits: list[HazardFit]) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _totals(fits: list[HazardFit]) -> pd.DataFrame:
+def _totals(fits: list[HazardFit], together: HazardFit) -> pd.DataFrame:
     """Dollars by hazard, reported and calibrated with intervals, and of all of them.
 
-    The fits share no parameter, so that squares of their errors add up, to either side. With a hazard that
-    has no finding nobody knows how far the sum is off, and it has no interval.
+    All of them are the answer of the fit of all hazards: hazards with few rows are each a little high, which
+    is within their intervals and adds up in their sum, beyond its own (benchmarks/nations.md). Where that fit
+    has no finding they are the sum of the hazards. The hazards' fits share no parameter, so that squares of
+    their errors add up, to either side; with one that has no finding nobody knows how far the sum is off.
     """
     names = ["reported", "calibrated", "low", "high", "change_pct"]
     rows = pd.DataFrame([fit.total for fit in fits])[names]
+    rows.insert(0, "hazard", [fit.name for fit in fits])
+    overall = together.total if together.verdict == "bias found" else _summed(rows)
+    last = pd.DataFrame([{"hazard": POOLED, **{name: overall[name] for name in names}}])
+    return pd.concat([rows, last], ignore_index=True)
+
+
+def _summed(rows: pd.DataFrame) -> dict[str, float]:
+    """The sum of the hazards."""
     reported, calibrated = float(rows["reported"].sum()), float(rows["calibrated"].sum())
     down, up = (
         float(np.sqrt(((rows[end] - rows["calibrated"]) ** 2).sum(skipna=False))) for end in ("low", "high")
     )
-    overall = {
+    return {
         "reported": reported,
         "calibrated": calibrated,
         "low": calibrated - down,
         "high": calibrated + up,
         "change_pct": 100.0 * (calibrated / reported - 1.0) if reported else np.nan,
     }
-    rows.insert(0, "hazard", [fit.name for fit in fits])
-    return pd.concat([rows, pd.DataFrame([{"hazard": POOLED, **overall}])], ignore_index=True)
 
 
 def _bars(counties: pd.DataFrame, fits: list[HazardFit]) -> pd.DataFrame:

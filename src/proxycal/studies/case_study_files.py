@@ -44,7 +44,11 @@ LIMITS = (
     "A reported loss of zero has no logarithm and is left unchanged; a bias of one size per hazard "
     "is a simplification; land cover shows damage that changed the ground and misses the rest (wind damage "
     "to roofs, flooded cellars); intervals of totals are valid only if the model is, and there is none for "
-    "all hazards where one of them has no finding."
+    "all hazards where neither their common fit has a finding nor every one of them."
+)
+_OVERALL = (
+    "All hazards: the answer of one fit of all of them, where it finds a bias; otherwise their sum. Hazards "
+    "with few rows are each a little high, within their intervals, and that adds up in a sum."
 )
 _GRADUAL = (
     "The same rows by method='gradual', which does not assume that a report is either right or "
@@ -171,7 +175,7 @@ def numbers(results: CaseStudy) -> list[str]:
     parts = [
         "## Size of the bias (alpha, log dollars)", "", _markdown(results.fits.drop(columns="notes")), "",
         *[f"- {row['fit']}: {row['notes']}" for row in results.fits.to_dict("records") if row["notes"]], "",
-        "## Losses in dollars of 2023", "", _markdown(results.totals), "",
+        "## Losses in dollars of 2023", "", _markdown(results.totals), "", _OVERALL, "",
     ]  # fmt: skip
     if results.check is not None:
         national = results.check[results.check["fit"] == POOLED].iloc[0]
