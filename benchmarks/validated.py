@@ -54,8 +54,9 @@ SHARES = {"world": (0.05, 0.10), "nhanes": (0.05, 0.10, 0.20)}
 AUDITS = (50, 100, 200)
 # Validated rows of a group from which on its interval is held to its level.
 GROUP_ROWS = 50
-# Seeds that no other benchmark, no test and no tuning uses.
-FIRST_SEED = 11_800_000
+# Seeds that no other benchmark, no test and no tuning uses. Every world has its own: with the same draws in
+# all, 240 draws say hardly more of the coverage of means than 30 do (their z-values correlate by a half).
+FIRST_SEED, SEEDS_OF_A_WORLD = 11_900_000, 1_000
 NHANES = "nhanes "
 SEEDS_PER_CELL = 2
 
@@ -64,11 +65,13 @@ def bench(quick: bool = False) -> Bench:
     """Every world and every outcome of NHANES."""
     worlds, outcomes = (WORLDS[1:2], ()) if quick else (WORLDS, tuple(OUTCOMES))
     cells: list[Cell] = []
-    for name, repetitions in [(w, 30) for w in worlds] + [(NHANES + o, 20) for o in outcomes]:
+    asked = [(w, 30) for w in worlds] + [(NHANES + o, 20) for o in outcomes]
+    for place, (name, repetitions) in enumerate(asked):
         repetitions = 2 if quick else repetitions
+        first = FIRST_SEED + SEEDS_OF_A_WORLD * place
         for start in range(0, repetitions, SEEDS_PER_CELL):
             stop = min(start + SEEDS_PER_CELL, repetitions)
-            seeds = [FIRST_SEED + seed for seed in range(start, stop)]
+            seeds = [first + seed for seed in range(start, stop)]
             key = f"world={name.replace(' ', '-')},block={start // SEEDS_PER_CELL}"
             cells.append(Cell(key, {"world": name, "seeds": seeds}))
     return Bench("validated", tuple(cells), page, run_block)
@@ -223,7 +226,7 @@ def page(trials: pd.DataFrame) -> Page:
              "exact fit. With 20 or 30 draws the share of means held is known to 4 or 5 points only: the "
              "next table takes them together."),
         Part("What intervals hold, together", _together(figures),
-             "All worlds, and all outcomes of NHANES. The outcomes of NHANES share their draws of people."),
+             "All worlds, and all outcomes of NHANES, each with draws of its own."),
         Part("The next audit", [_audit_row(row) for row in records(figures)],
              "Design standard error of the mean, planned over random, by the number of rows. To reach: at "
              "most 0.90 in two worlds of three, above 1.05 in none. With every number and share, at most "
