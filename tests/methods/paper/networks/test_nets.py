@@ -2,13 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from proxycal.methods.paper.networks.nets import (
-    BatchNormLayer,
-    LayerNormLayer,
-    Mlp,
-    _LinearNormRelu,
-    draw_parameters,
-)
+from proxycal.methods.paper.networks.hidden import LinearNormRelu, LinearNormReluLinear
+from proxycal.methods.paper.networks.nets import BatchNormLayer, LayerNormLayer, Mlp, draw_parameters
 from proxycal.methods.paper.networks.train import generators_for
 
 
@@ -21,19 +16,53 @@ def _drawn(module: nn.Module, n_models: int) -> nn.Module:
     return module.double()
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_the_derivative_of_the_hidden_layer_is_the_numerical_one(masked: bool) -> None:
-    x, weight = _normal(2, 3, 7).requires_grad_(), _normal(2, 4, 3, seed=1).requires_grad_()
-    gamma, beta = _normal(2, 4, 1, seed=2).requires_grad_(), _normal(2, 4, 1, seed=3).requires_grad_()
+def _of_the_hidden_layer() -> tuple[torch.Tensor, ...]:
+    """x, W, gamma and beta of two models."""
+    shapes = (2, 3, 7), (2, 4, 3), (2, 4, 1), (2, 4, 1)
+    return tuple(_normal(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(shapes))
+
+
+def _mask(masked: bool) -> torch.Tensor:
     mask = torch.ones(2, 1, 7, dtype=torch.float64)
     if masked:
         mask[1, 0, 5:] = 0
+    return mask
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_derivative_of_the_hidden_layer_is_the_numerical_one(masked: bool) -> None:
+    mask = _mask(masked)
 
     def layer(*tensors: torch.Tensor) -> torch.Tensor:
-        out, _, _ = _LinearNormRelu.apply(*tensors, mask)
+        out, _, _ = LinearNormRelu.apply(*tensors, mask)
         return out * mask
 
-    assert torch.autograd.gradcheck(layer, (x, weight, gamma, beta))
+    assert torch.autograd.gradcheck(layer, _of_the_hidden_layer())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("n_out", [1, 3])
+def test_so_is_that_of_the_hidden_layer_and_what_follows(masked: bool, n_out: int) -> None:
+    mask = _mask(masked)
+    after = _normal(2, n_out, 4, seed=4).requires_grad_(), _normal(2, n_out, 1, seed=5).requires_grad_()
+
+    def layers(*tensors: torch.Tensor) -> torch.Tensor:
+        out, _, _ = LinearNormReluLinear.apply(*tensors[:4], mask, *tensors[4:])
+        return out * mask
+
+    assert torch.autograd.gradcheck(layers, (*_of_the_hidden_layer(), *after))
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+def test_a_network_is_its_layers_one_after_the_other(norm: str) -> None:
+    net, apart = (_drawn(Mlp(2, 3, 2, width=8, depth=3, norm=norm), 2) for _ in range(2))
+    x = _normal(2, 3, 30)
+    y = x
+    for layer in apart.hidden:
+        y = layer(y, None)
+    torch.testing.assert_close(net(x), apart.out(y))
+    for name, value in apart.state_dict().items():
+        torch.testing.assert_close(net.state_dict()[name], value)
 
 
 def test_a_batch_norm_layer_equals_torch_in_training_and_afterwards() -> None:

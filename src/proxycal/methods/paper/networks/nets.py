@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
+
+from proxycal.methods.paper.networks.hidden import BATCH_NORM_EPS, LinearNormRelu, LinearNormReluLinear
 
 if TYPE_CHECKING:
     from proxycal.methods.paper.settings import PaperSettings
@@ -24,63 +26,7 @@ if TYPE_CHECKING:
 # the same for one model and for many. Products of matrices do, products with a vector do not (they take
 # another path where F = 1), and are avoided.
 PRECISION = torch.float32
-BATCH_NORM_EPS = 1e-5
 BATCH_NORM_MOMENTUM = 0.1
-
-
-class _LinearNormRelu(torch.autograd.Function):
-    """relu(gamma * (h - mean) / sd + beta) with h = W x, mean and sd of each unit over its model's rows.
-
-    The variance of h is diag(W C W'), C the covariance of the few columns of x, so the hundreds of
-    units are touched only by one product with [gamma W / sd, beta] and by the ReLU; the derivative
-    is arranged in the same way. That is several times fewer passes over memory than autograd makes.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weight: Tensor, gamma: Tensor, beta: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        n_in = x.shape[1]
-        count = mask.sum(-1, keepdim=True)
-        x_mean = (x * mask).sum(-1, keepdim=True) / count
-        with_ones = torch.cat([(x - x_mean) * mask, mask], dim=1)
-        covariance = torch.bmm(with_ones, with_ones.transpose(1, 2))[:, :n_in, :n_in] / count
-        weight_cov = torch.bmm(weight, covariance)
-        variance = (weight_cov * weight).sum(-1, keepdim=True).clamp_(min=0)
-        scale = torch.rsqrt(variance + BATCH_NORM_EPS)
-        folded = torch.cat([weight * (gamma * scale), beta], dim=2)
-        out = torch.bmm(folded, with_ones).relu_()
-        mean = (weight * x_mean.transpose(1, 2)).sum(-1, keepdim=True)
-        ctx.save_for_backward(with_ones, weight, weight_cov, folded, gamma, scale, count, out)
-        ctx.mark_non_differentiable(mean, variance)
-        return out, mean, variance
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # With x and h = W x centred, s = 1 / sd, g = dL/d(gamma s h + beta), sums and means over rows:
-        #   dL/dbeta = sum g,   dL/dgamma = s sum(g h) = s diag(g x' W'),
-        #   dL/dh = gamma s (g - mean g - h k),   k = s^2 mean(g h).
-        # Because x is centred, mean g drops out of
-        #   dL/dW = dL/dh x' = gamma s (g x' - k n W C),
-        # and because h is, it becomes the mean of the first product in
-        #   dL/dx = W' dL/dh = (gamma s W)' g - mean - (gamma s W)' diag(k) W x.
-        with_ones, weight, weight_cov, folded, gamma, scale, count, out = ctx.saved_tensors
-        # In place: nothing else reads the gradient of a hidden layer, and fresh memory costs more than this.
-        g = torch.ops.aten.threshold_backward.grad_input(grads[0], out, 0, grad_input=grads[0])
-        g_x, d_beta = torch.bmm(g, with_ones.transpose(1, 2)).split([weight.shape[2], 1], dim=2)
-        g_h = (g_x * weight).sum(-1, keepdim=True)
-        k = scale.square() * g_h / count
-        d_weight = gamma * scale * (g_x - k * count * weight_cov)
-        d_x = None
-        if ctx.needs_input_grad[0]:
-            n_in = weight.shape[2]
-            mask = with_ones[:, n_in:]
-            first = torch.bmm(folded.transpose(1, 2), g)[:, :n_in]
-            first_mean = first.sum(-1, keepdim=True) / count
-            # The row of ones stays in the product, so that even one input makes it one of matrices.
-            back = torch.bmm(folded.transpose(1, 2), torch.cat([k * weight, torch.zeros_like(k)], dim=2))
-            d_x = (first - first_mean) * mask - torch.bmm(back, with_ones)[:, :n_in]
-        return d_x, d_weight, scale * g_h, d_beta, None
 
 
 class Linear(nn.Module):
@@ -121,13 +67,28 @@ class BatchNormLayer(nn.Module):
             return torch.baddbmm(self.beta - self.running_mean * scale, self.weight * scale, x).relu_()
         if mask is None:
             mask = x.new_ones(x.shape[0], 1, x.shape[2])
-        out, mean, variance = _LinearNormRelu.apply(x, self.weight, self.gamma, self.beta, mask)
+        out, mean, variance = LinearNormRelu.apply(x, self.weight, self.gamma, self.beta, mask)
+        self._remember(mean, variance, mask)
+        return out
+
+    def then(self, after: Linear, x: Tensor, mask: Tensor | None) -> Tensor:
+        """after(self(x)), in training without a hidden layer of all models in memory."""
+        if not self.training:
+            return after(self(x, mask))
+        if mask is None:
+            mask = x.new_ones(x.shape[0], 1, x.shape[2])
+        own = (self.weight, self.gamma, self.beta)
+        out, mean, variance = LinearNormReluLinear.apply(x, *own, mask, after.weight, after.bias)
+        self._remember(mean, variance, mask)
+        return out
+
+    def _remember(self, mean: Tensor, variance: Tensor, mask: Tensor) -> None:
+        """Move the running statistics towards those of a batch."""
         with torch.no_grad():
             count = mask.sum(-1, keepdim=True)
             unbiased = variance * (count / (count - 1).clamp(min=1))
             self.running_mean.lerp_(mean, BATCH_NORM_MOMENTUM)
             self.running_variance.lerp_(unbiased, BATCH_NORM_MOMENTUM)
-        return out
 
 
 class LayerNormLayer(nn.Module):
@@ -146,6 +107,10 @@ class LayerNormLayer(nn.Module):
         h_hat = (h - mean) * torch.rsqrt(variance + BATCH_NORM_EPS)
         return torch.addcmul(self.beta, self.gamma, h_hat).relu_()
 
+    def then(self, after: Linear, x: Tensor, mask: Tensor | None) -> Tensor:
+        """after(self(x))."""
+        return after(self(x, mask))
+
 
 class Mlp(nn.Module):
     """`depth` weight layers: depth - 1 hidden layers of `width` normalised ReLU units, then a linear one."""
@@ -159,10 +124,13 @@ class Mlp(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(F, in, B) -> (F, out, B)."""
-        for layer in self.hidden:
+        if not self.hidden:
+            out: Tensor = self.out(x)
+            return out
+        for layer in self.hidden[:-1]:
             x = layer(x, mask)
-        out: Tensor = self.out(x)
-        return out
+        last = cast("BatchNormLayer | LayerNormLayer", self.hidden[-1])
+        return last.then(self.out, x, mask)
 
 
 def decoder_and_variance(
