@@ -140,4 +140,6 @@ def test_the_setting_nearest_to_the_tables_differs_from_the_literal_one_where_th
     literal, published = PaperSettings.literal(), PaperSettings.published()
     names = [field.name for field in dataclasses.fields(literal)]
     changed = {name for name in names if getattr(literal, name) != getattr(published, name)}
-    assert changed == {"depth", "variance", "scale_outcome", "cut", "quantile"}
+    assert changed == {
+        "prior", "encode_environment", "scale_outcome", "beta", "score_beta", "cut", "quantile",
+    }  # fmt: skip

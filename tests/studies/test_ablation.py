@@ -11,7 +11,7 @@ import pytest
 from proxycal.errors import SettingsError
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.studies import ablation
-from proxycal.studies.ablation import CHOICES, Choice, by_cell, distances, grid, perform
+from proxycal.studies.ablation import CHOICES, Choice, by_cell, distances, grid, perform, within_reach
 from proxycal.studies.pages import paper_table
 from proxycal.studies.sweep import Done, How
 
@@ -50,6 +50,24 @@ def test_the_distance_to_the_published_cells_is_the_difference_put_in():
     assert same["rmse_proxies"] == pytest.approx(0.10)
     # 1.08, 3.95 and 8.61 for 1, 5 and 10.
     assert [same[f"mean_bias_{alpha}"] for alpha in (1, 5, 10)] == pytest.approx([0.08, -0.21, -0.139])
+
+
+def test_what_no_setting_removes_is_measured_between_draws_and_within_the_published_table():
+    cells = [
+        replace(cell, settings={**cell.settings, "choice": choice})
+        for choice, bias in (("published", 0.0), ("redrawn", 0.07))
+        for cell in done_like_published(bias)
+    ]
+    reach = within_reach(by_cell(cells))
+    assert reach["redrawn"] == pytest.approx(0.07)
+    assert np.isnan(within_reach(by_cell(cells[:3]))["redrawn"])
+    table = paper_table("table2_alpha")
+    by_hand = [
+        abs(group - np.median(group)).sum() for _, part in table.groupby("alpha")
+        for group in [part["mean"] / part["alpha"]]
+    ]  # fmt: skip
+    assert reach["alpha"] == pytest.approx(sum(by_hand) / len(table))
+    assert reach["alpha and n"] < reach["alpha"]
 
 
 def test_an_ablation_that_stops_is_resumed_and_grows(tmp_path, monkeypatch):
