@@ -14,8 +14,6 @@ from functools import cache
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-import joblib
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 from proxycal.errors import EngineError, SettingsError, UnavailableError
@@ -90,6 +88,8 @@ def _check_names(engine: Engine, scheduler: str | None) -> None:
 
 
 def _cores() -> int:
+    import joblib
+
     return int(joblib.cpu_count())
 
 
@@ -101,6 +101,10 @@ def _in_turn(function: Callable[[Item], Result], items: Sequence[Item]) -> Itera
 def _by_joblib(
     function: Callable[[Item], Result], items: Sequence[Item], jobs: int
 ) -> Iterator[tuple[int, Result]]:
+    # Loaded here and above: it takes a tenth of a second, and small tables are fitted in this process.
+    import joblib
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
     parent = os.getpid()
     calls = (
         joblib.delayed(_in_worker)(parent, function, position, item) for position, item in enumerate(items)

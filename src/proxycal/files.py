@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 
@@ -71,6 +70,9 @@ def write_table(frame: Any, path: str | os.PathLike[str], safe: bool = False) ->
     A pandas index is written as columns, unless it is the plain numbering of the rows.
     safe : whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
     """
+    # Loaded here: it takes a twentieth of a second, and much is written that is no table.
+    import narwhals as nw
+
     path, kind = Path(path), kind_of(path)
     table = nw.from_native(frame, eager_only=True).to_pandas()
     if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):

@@ -46,6 +46,7 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     With one thread of linear algebra: its matrices are narrow, so that a second thread waits more than it
     works (five times the CPU on busy cores), and the last digits would depend on the number of cores.
     """
+    METHODS[settings.method].require_installed()
     with ONE_THREAD:
         return _fit(table, roles, settings)
 
@@ -88,6 +89,8 @@ def fit_files(
     scheduler: str | None,
 ) -> Fit:
     """Fit one table that is spread over files."""
+    # Before the files are read, which may take long.
+    METHODS[settings.method].require_installed()
     with opened(tables, roles, jobs, engine, scheduler) as table:
         return fit_table(table, roles, settings)
 

@@ -389,9 +389,7 @@ class ProxyCalibrator(Found, BaseEstimator):
             )
         names = [name for name in self._get_param_names() if name not in ("roles", "paper")]
         sections = {} if self.paper is None else {"paper": self.paper}
-        settings = Settings(**{name: getattr(self, name) for name in names}, sections=sections)
-        METHODS[settings.method].require_installed()
-        return settings
+        return Settings(**{name: getattr(self, name) for name in names}, sections=sections)
 
     def _warn_of_gaps(self, df: Any, kept: np.ndarray, what: str) -> None:
         if not kept.all():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +200,15 @@ def test_the_config_of_a_run_makes_the_run_again(capsys, here):
     first, again = proxycal.load("run"), proxycal.load("again")
     assert again.roles == first.roles
     assert again.alpha_ == first.alpha_
+
+
+def test_a_fit_loads_no_more_than_it_needs(here):
+    # Each of these takes 0.05 to 0.9 s to load; whoever needs one imports it where it is used.
+    heavy = {"joblib", "matplotlib.pyplot", "narwhals", "scipy.ndimage", "scipy.stats", "sklearn", "torch"}
+    code = (
+        f"import sys, proxycal.cli as cli; cli.main(['fit', 'table.csv', *{ASKED}, '--out', 'run']); "
+        f"print({heavy} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
+    assert done.stdout.splitlines()[-1] == "set()"
+    assert (here / "run" / "report.html").exists()

@@ -57,7 +57,7 @@ def test_a_defect_is_one_line_and_exit_1(capsys, here, monkeypatch):
     def broken(*_args, **_kwargs):
         raise RuntimeError("the\nsky fell")
 
-    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", broken)
+    monkeypatch.setattr("proxycal.fitting.fit_files", broken)
     assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -74,7 +74,7 @@ def test_ctrl_c_is_exit_130_without_a_traceback(capsys, here, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", interrupted)
+    monkeypatch.setattr("proxycal.fitting.fit_files", interrupted)
     assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 130
     err = capsys.readouterr().err
     assert err == "error: interrupted; no partial files were left behind\n"
@@ -84,7 +84,7 @@ def test_no_memory_is_said_and_no_defect(capsys, here, monkeypatch):
     def exhausted(*_args, **_kwargs):
         raise MemoryError
 
-    monkeypatch.setattr("proxycal.model.ProxyCalibrator.fit_files", exhausted)
+    monkeypatch.setattr("proxycal.fitting.fit_files", exhausted)
     assert main(["fit", "table.csv", *ASKED, "--out", "run"]) == 2
     assert capsys.readouterr().err.startswith("error: out of memory while working: ")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 from proxycal.effect import match as matching
 from proxycal.effect import nearest as module
@@ -49,7 +50,7 @@ def test_the_graph_finds_nearly_all_of_the_nearest_in_20_dimensions():
     squared = ((queries[:, None, :] - points[None, :, :]) ** 2 @ np.ones(20)).argsort(axis=1)[:, :6]
     recall = share_found(search.nearest(queries, 6), squared)
     assert 0.95 <= recall <= 1.0
-    np.testing.assert_array_equal(ExactSearch.over(points).nearest(queries, 6), squared)
+    np.testing.assert_array_equal(ExactSearch(points).nearest(queries, 6), squared)
 
 
 def test_a_search_that_is_too_narrow_is_widened(monkeypatch):
@@ -140,3 +141,14 @@ def test_a_search_is_made_once_and_not_sent_along():
     assert "search" not in vars(copy)
     queries = _points(20, 3, seed=1)
     np.testing.assert_array_equal(copy.search.nearest(queries, 4), index.search.nearest(queries, 4))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+@pytest.mark.parametrize("steps", [0, 2])
+def test_the_exact_search_finds_what_scikit_learn_does(d, steps):
+    # On a grid many points are equally near.
+    z = np.unique(_points(400, d) if steps == 0 else np.round(steps * _points(400, d)), axis=0)
+    for count in (1, min(6, len(z)), len(z)):
+        found = ExactSearch(z).nearest(z, count)
+        theirs = NearestNeighbors(algorithm="kd_tree").fit(z).kneighbors(z, count, return_distance=False)
+        np.testing.assert_array_equal(np.sort(found), np.sort(theirs))

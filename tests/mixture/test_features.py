@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import SplineTransformer
 
-from proxycal.mixture.features import N_KNOTS, Basis, fit_basis, spline_knots
+from proxycal.mixture.features import N_KNOTS, Basis, fit_basis, spline_knots, splines
 
 
 @pytest.fixture
@@ -116,3 +117,13 @@ def test_state_comes_back_through_json(columns):
     new = np.random.default_rng(4).normal(size=(20, 3)) + 5.0
     np.testing.assert_array_equal(again(new), basis(new))
     assert again.knots == basis.knots
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e8])
+def test_splines_are_those_of_scikit_learn(unit):
+    column = unit * np.random.default_rng(2).normal(size=300)
+    knots = np.quantile(column, [0.1, 0.3, 0.7, 0.9])
+    theirs = SplineTransformer(degree=3, knots=knots[:, None], extrapolation="linear", include_bias=False)
+    np.testing.assert_array_equal(
+        splines(column, tuple(knots)), theirs.fit(knots[:, None]).transform(column[:, None])
+    )

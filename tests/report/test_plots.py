@@ -11,10 +11,12 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from scipy.ndimage import gaussian_filter1d
 from scipy.special import ndtr
 
 from proxycal.errors import SettingsError
 from proxycal.report import plots
+from proxycal.report.plots.residual import PER_BAR, SMOOTH, smoothed
 from proxycal.report.plots.who import MAX_COLUMNS
 from proxycal.report.rows import MAX_ROWS
 from proxycal.report.style import BIASED, MUTED, UNBIASED
@@ -212,6 +214,11 @@ def test_names_are_text_and_never_formulas(example):
     ax = plots.draw("calibrated", example(outcome=r"$\frac{1}{$"))
     ax.figure.canvas.draw()
     assert r"\$\frac{1}{\$" in ax.get_xlabel()
+
+
+def test_the_fitted_curve_is_smoothed_as_by_scipy():
+    heights = np.random.default_rng(0).random(500)
+    np.testing.assert_allclose(smoothed(heights), gaussian_filter1d(heights, SMOOTH * PER_BAR), rtol=1e-12)
 
 
 def test_drawing_leaves_pyplot_alone():

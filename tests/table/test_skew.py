@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import skew
 
 from proxycal.settings import Settings
 from proxycal.table.audit import audit
 from proxycal.table.roles import Roles
-from proxycal.table.skew import is_skewed_size
+from proxycal.table.skew import is_skewed_size, skewness
 from proxycal.table.surface import speaking
 
 ROLES = Roles("loss", ["area", "p"], ["e"])
@@ -64,3 +65,8 @@ def test_negative_values_are_told_where_the_bias_is_a_factor():
     assert not troubles(table, "negative")
     (finding,) = troubles(table, "negative", scale="log")
     assert "index 4" in finding.statistic
+
+
+def test_skewness_is_that_of_scipy():
+    x = np.random.default_rng(0).lognormal(size=500)
+    np.testing.assert_allclose(skewness(x), skew(x), rtol=1e-12)

@@ -6,6 +6,8 @@ imports the heavy rooms inside its function, so that `--help` answers at once.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import traceback
 import warnings
@@ -80,8 +82,20 @@ def _program() -> Any:
     return typer.main.get_command(app)
 
 
+@cache
+def _spare_collector() -> None:
+    """Let the garbage collector look less often at what is no garbage.
+
+    The libraries are 200,000 objects that stay to the end. By default the collector goes through them many
+    times while they load and again at the exit, which takes a sixth of the time of a small fit.
+    """
+    gc.set_threshold(10_000)
+    atexit.register(gc.freeze)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    _spare_collector()
     with warnings.catch_warnings(record=True) as caught, speaking("shell"):
         warnings.simplefilter("always", ProxycalWarning)
         try:

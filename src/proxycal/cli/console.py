@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from proxycal.model import ProxyCalibrator
+    from proxycal.result import Fit
     from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
@@ -33,11 +33,15 @@ def read(table: Path, roles: Roles) -> pd.DataFrame:
     return read_table(table, text=roles.text)
 
 
-def write_run(model: ProxyCalibrator, folder: Path) -> Path:
+def write_run(fit: Fit, folder: Path) -> Path:
     """Write the run folder and its report; return where the report is."""
-    model.save(folder)
+    from proxycal.files import write_bytes
+    from proxycal.report.page import page_bytes
+    from proxycal.store import save_fit
+
+    save_fit(folder, fit)
     page = folder / "report.html"
-    model.report(page)
+    write_bytes(page, page_bytes(fit))
     return page
 
 
@@ -52,9 +56,8 @@ def refuse_replacing(folder: Path, force: bool) -> None:
         )
 
 
-def result(model: ProxyCalibrator) -> dict[str, Any]:
+def result(fit: Fit) -> dict[str, Any]:
     """The result of a fit as plain values."""
-    fit = model.result_
     ratio = {}
     if fit.settings.scale == "log":
         value, low, high = fit.estimate.ratio(fit.settings.sign)
@@ -78,11 +81,11 @@ def result(model: ProxyCalibrator) -> dict[str, Any]:
     }
 
 
-def show(model: ProxyCalibrator) -> None:
+def show(fit: Fit) -> None:
     """Print the verdict, the estimate, the estimators and the findings to look at."""
     from proxycal.report.terminal import show_result
 
-    show_result(model.result_)
+    show_result(fit)
 
 
 def say(*lines: str) -> None:

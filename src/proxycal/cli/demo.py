@@ -43,17 +43,17 @@ def demo(
             # That nothing was calibrated is said in the text below.
             warnings.simplefilter("ignore", ProxycalWarning)
             compared = compare(model.calibrate(sim.table), sim, EXAMPLE_ALPHA, model.alpha_)
-        page = console.write_run(model, out)
+        page = console.write_run(model.result_, out)
     if json_output:
         paths = {"run": str(out), "report": str(page)}
-        console.print_json({**console.result(model), "truth": asdict(compared), **paths})
+        console.print_json({**console.result(model.result_), "truth": asdict(compared), **paths})
     elif not quiet:
         console.say(
             f"Measured weights of {len(sim.table):,} adults (NHANES 2017-2018), about half of them lowered "
             f"by {EXAMPLE_ALPHA:g} kg",
             "",
         )
-        console.show(model)
+        console.show(model.result_)
         console.say("", *lines(compared, model.verdict_), "", f"run folder: {out}", f"report:     {page}")
 
 

@@ -42,18 +42,19 @@ def fit(
     check_run_folder(folder, tables)
     console.refuse_replacing(folder, force)
     with console.working("fitting", quiet):
-        from proxycal.model import ProxyCalibrator
+        # Not by way of ProxyCalibrator: scikit-learn, whose manners it has, takes a second to load.
+        from proxycal.fitting import fit_files
 
-        model = ProxyCalibrator.from_settings(request.roles, request.settings)
-        model.fit_files(
-            tables, jobs=request.settings.n_jobs, engine=cast("Engine", engine), scheduler=scheduler
+        settings = request.settings
+        result = fit_files(
+            tables, request.roles, settings, settings.n_jobs, cast("Engine", engine), scheduler
         )
-        page = console.write_run(model, folder)
+        page = console.write_run(result, folder)
     if json_output:
-        console.print_json({**console.result(model), "run": str(folder), "report": str(page)})
+        console.print_json({**console.result(result), "run": str(folder), "report": str(page)})
     elif not quiet:
-        console.show(model)
-        listed = helps(model.result_, str(folder), str(tables[0]))
+        console.show(result)
+        listed = helps(result, str(folder), str(tables[0]))
         show_helps(listed)
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"

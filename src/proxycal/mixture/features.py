@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.preprocessing import SplineTransformer
+from scipy.interpolate import BSpline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # Knots of a column, or None, and the columns (n, k) it became.
     Expanded = tuple[tuple[float, ...] | None, Array]
 
-N_KNOTS = 4
+N_KNOTS, DEGREE = 4, 3
 # A column is splined only where it has enough distinct values to show a curve.
 MIN_DISTINCT = 12
 
@@ -142,11 +142,24 @@ def joined(parts: Sequence[Expanded], n: int) -> Array:
 
 
 def _expand(columns: Array, knots: Sequence[tuple[float, ...] | None]) -> list[Array]:
-    """The columns (n, k) that each became: all splines at once, whose time is mostly that of the call."""
-    bent = [i for i, grid in enumerate(knots) if grid is not None]
-    made = {i: columns[:, i, None] for i in range(columns.shape[1])}
-    if bent:
-        grid = np.array([knots[i] for i in bent]).T
-        spline = SplineTransformer(degree=3, knots=grid, extrapolation="linear", include_bias=False)
-        made |= zip(bent, np.hsplit(spline.fit(grid).transform(columns[:, bent]), len(bent)), strict=True)
-    return [made[i] for i in range(columns.shape[1])]
+    """The columns (n, k) that each became."""
+    pairs = zip(columns.T, knots, strict=True)
+    return [column[:, None] if grid is None else splines(column, grid) for column, grid in pairs]
+
+
+def splines(column: Array, knots: Sequence[float]) -> Array:
+    """Cubic B-splines of a column (n,), linear beyond the knots (k,): (n, k + 1), without the last of them.
+
+    The B-splines sum to one, so that the last would repeat the intercept. This is scikit-learn's
+    SplineTransformer, bit for bit, on the same BSpline of scipy: importing it from there takes half a second.
+    """
+    grid = np.array(knots)
+    first, last = grid[1] - grid[0], grid[-1] - grid[-2]
+    before = np.linspace(grid[0] - DEGREE * first, grid[0] - first, DEGREE)
+    after = np.linspace(grid[-1] + last, grid[-1] + DEGREE * last, DEGREE)
+    curve = BSpline(np.concatenate([before, grid, after]), np.eye(len(grid) + DEGREE - 1), DEGREE)
+    inside = np.clip(column, grid[0], grid[-1])
+    values = np.asarray(curve(inside))
+    beyond = column != inside
+    values[beyond] += (column - inside)[beyond, None] * curve(inside[beyond], nu=1)
+    return values[:, :-1]

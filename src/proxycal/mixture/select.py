@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
 
 from proxycal.mixture.em import Fitted, Rules, penalty, run
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
@@ -25,6 +24,7 @@ from proxycal.mixture.starts import (
     split_components,
 )
 from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.tails import chi2_isf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -319,7 +319,7 @@ def bic(shape: Shape, loglik: float, params: Params, n: float) -> float:
     q = params.scale.shape[1]
     paid = size_of(shape, params) * float(np.log(n))
     if shape.shift and not shape.claims_bias and q > 1:
-        paid += max((q - 1) * float(np.log(n)) - float(chi2.isf(THRESHOLDS.gate_test_p, q - 1)), 0.0)
+        paid += max((q - 1) * float(np.log(n)) - float(chi2_isf(THRESHOLDS.gate_test_p, q - 1)), 0.0)
     return -2.0 * loglik + paid
 
 

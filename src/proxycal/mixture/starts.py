@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from proxycal.mixture.em import Rules, statistics, update
 from proxycal.mixture.features import weighted_quantile, weighted_rank
@@ -85,11 +84,19 @@ def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
             if (at_low & at_high).any():
                 # One atom, split by rounding.
                 continue
-            gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
-            tau = gate.predict_proba(rows.G[:, 1:])[:, 1]
+            tau = _gated(rows, on, at_high)
             tau[at_low], tau[at_high] = 0.0, 1.0
             out.append((tau, on))
     return out
+
+
+def _gated(rows: Rows, on: NDArray[np.bool_], at_high: NDArray[np.bool_]) -> Array:
+    """Chance of the upper atom, (n,), by a logistic gate of the rows on either."""
+    # Loaded here, because it takes a second and most outcomes have no two atoms.
+    from sklearn.linear_model import LogisticRegression
+
+    gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
+    return np.asarray(gate.predict_proba(rows.G[:, 1:])[:, 1])
 
 
 def residual_of(X: Array, y: Array, weights: Array) -> Array:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as t_distribution
+from scipy.special import ndtr
 
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import content_gap, normality
@@ -24,6 +23,7 @@ from proxycal.mixture.designs import Data
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 from proxycal.table.surface import choose
+from proxycal.tails import t_sf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def exclusion(
         controls = np.hstack([ones, E, E**2, np.delete(P, k, axis=1)])
         tests.append(slope_test(P[:, k], p_biased, controls, weights, cluster)[1])
     t, gain = np.abs(tests), np.nan_to_num(gains, nan=-np.inf)
-    beyond = norm.sf(t.max()) if cluster is None else t_distribution.sf(t.max(), len(np.unique(cluster)) - 1)
+    beyond = ndtr(-t.max()) if cluster is None else t_sf(t.max(), len(np.unique(cluster)) - 1)
     sees = min(2.0 * float(beyond) * len(t), 1.0)
     some = any_moved(moved)
     own = gain.max() > THRESHOLDS.own_bias_gain

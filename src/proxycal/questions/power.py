@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import betabinom, binomtest
 
 from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
@@ -245,6 +244,9 @@ def chance_of_passing(hits: int, n: int, most: int, target: float = TARGET) -> f
     >>> round(chance_of_passing(12, 12, 20), 2)
     0.98
     """
+    # Loaded here, as below: it takes half a second, and every report knows the picture of power.
+    from scipy.stats import betabinom
+
     needed = math.ceil(target * most - 1e-9) - hits
     return float(betabinom.sf(needed - 1, most - n, hits + 0.5, n - hits + 0.5))
 
@@ -318,6 +320,8 @@ class Injected:
 
 def summarise(tables: Sequence[Injected]) -> PowerPoint:
     """The tables with a bias of one size."""
+    from scipy.stats import binomtest
+
     n = len(tables)
     hits = [table for table in tables if found(table)]
     interval = binomtest(len(hits), n).proportion_ci(0.95, method="wilson")

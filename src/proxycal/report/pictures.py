@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from proxycal.report import style
 from proxycal.report.plots import plots_of
@@ -93,7 +94,11 @@ def svg(plot: Plot, fit: Fit, wide: bool = False) -> str:
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
+        # Not by `savefig`, which would draw everything twice, once to lay it out: drawing does that itself.
+        figure.set(facecolor="none", edgecolor="none")
+        for part in figure.axes:
+            part.patch.set(facecolor="none", edgecolor="none")
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
     return _inline(buffer.getvalue(), name, _dots(axes))
 
 

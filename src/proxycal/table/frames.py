@@ -6,7 +6,6 @@ import difflib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -15,6 +14,8 @@ from proxycal.table.wording import columns_named, counted, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import narwhals as nw
 
 
 def to_pandas(frame: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -79,6 +80,8 @@ def answer(question: Any, columns: Mapping[str, np.ndarray]) -> Any:
         # Built without an index first: pandas would otherwise try to align, which duplicated labels forbid.
         made = pd.DataFrame(dict(columns))
         return made.set_axis(question.index, axis=0)
+    import narwhals as nw
+
     # Object arrays (ids, lists of ids) go through Python values, so that the library finds their type itself.
     plain = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     return nw.from_dict(plain, backend=nw.get_native_namespace(question)).to_native()
@@ -93,11 +96,16 @@ def from_columns(columns: Mapping[str, np.ndarray], like: Any = None) -> Any:
     """
     if like is None or isinstance(like, pd.DataFrame) or type(like).__module__.startswith("dask"):
         return pd.DataFrame(dict(columns))
+    import narwhals as nw
+
     plain = {name: values.tolist() for name, values in columns.items()}
     return nw.from_dict(plain, backend=nw.get_native_namespace(like)).to_native()
 
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
+    # Loaded here and above: it takes a twentieth of a second, and most tables are pandas frames.
+    import narwhals as nw
+
     try:
         wrapped = nw.from_native(frame)
     except Exception as error:

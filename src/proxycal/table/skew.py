@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import skew
 
 from proxycal.table.audited import Trouble
 from proxycal.table.surface import choose, choose_columns
@@ -33,8 +32,18 @@ def is_skewed_size(x: NDArray[np.float64]) -> bool:
     positive = x[x > 0.0]
     if (x < 0.0).any() or len(positive) < FEW or len(np.unique(positive)) < FEW:
         return False
-    as_is = skew(positive / positive.max())
-    return bool(as_is > SKEWED and abs(skew(np.log(positive))) < 0.5 * as_is)
+    as_is = skewness(positive / positive.max())
+    return as_is > SKEWED and abs(skewness(np.log(positive))) < 0.5 * as_is
+
+
+def skewness(x: NDArray[np.float64]) -> float:
+    """The third moment about the mean in units of the sd; `import scipy.stats` for it takes half a second.
+
+    >>> round(skewness(np.array([0.0, 0.0, 0.0, 1.0])), 6)
+    1.154701
+    """
+    centred = x - x.mean()
+    return float((centred**3).mean() / (centred**2).mean() ** 1.5)
 
 
 def skewed(table: AuditTable) -> list[Trouble]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import chi2
 
 from proxycal.methods.checks.wald import count_clusters, meat, solve, wald_p
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def content_proxies(P: Array, ones: Array, weights: Array) -> list[int]:
             rho2 = _canonical(corr, list(choice), rest)
             statistic = -(n - 0.5 * (len(seen) + 1)) * np.log1p(-rho2)
             # Bartlett: that the least of them is chance alone.
-            if rho2 > best and chi2.sf(statistic, len(rest) - size + 1) < SHARED / len(choices):
+            if rho2 > best and chi2_sf(statistic, len(rest) - size + 1) < SHARED / len(choices):
                 best, held = rho2, choice
         if held:
             return [int(seen[k]) for k in held]
@@ -179,4 +179,4 @@ def factors_p(P: Array, ones: Array, weights: Array, r: int) -> float:
     best = min(float(minimize(lack, np.full(p, at), bounds=bounds).fun) for at in (-0.7, -3.0))
     # Bartlett's correction.
     size = len(P) - ones.shape[1] - (2 * p + 5) / 6 - 2 * r / 3
-    return float(chi2.sf(max(size * best, 0.0), free))
+    return float(chi2_sf(max(size * best, 0.0), free))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
 
 from proxycal.methods.checks.wald import solve
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def normality(
             sums, rows = float((np.bincount(cluster, terms) ** 2).sum()), float((terms**2).sum())
             spread *= max(sums / rows, 1.0) if rows > 0.0 else 1.0
         statistic += float(terms.sum()) ** 2 / spread
-    return float(chi2.sf(statistic, 2)), float((share * r**3).sum())
+    return float(chi2_sf(statistic, 2)), float((share * r**3).sum())
 
 
 def content_gap(content: Array, E: Array, weights: Array) -> tuple[float, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import f as f_distribution
+
+from proxycal.tails import chi2_sf, f_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def wald_p(value: Array, cov: Array, units: float | None = None, df: int | None 
     statistic = max(float(value @ np.linalg.pinv(cov, hermitian=True) @ value), 0.0)
     q = max(int(np.linalg.matrix_rank(cov, hermitian=True)), 1) if df is None else df
     if units is None:
-        return float(chi2.sf(statistic, q))
+        return float(chi2_sf(statistic, q))
     if units <= q:
         return 1.0
-    return float(f_distribution.sf(statistic * (units - q) / (q * (units - 1)), q, units - q))
+    return float(f_sf(statistic * (units - q) / (q * (units - 1)), q, units - q))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import chi2
-from sklearn.linear_model import LogisticRegression
 
 from proxycal.methods.checks.wald import count_clusters, meat, wald_p
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +53,7 @@ def zero_test(
     inverse = np.linalg.pinv(bread + RIDGE * np.eye(len(bread)), hermitian=True)
     own = slice(1 + content.shape[1], None)
     if cluster is None:
-        cov, p = inverse, float(chi2.sf(max(2.0 * gain, 0.0), E.shape[1]))
+        cov, p = inverse, float(chi2_sf(max(2.0 * gain, 0.0), E.shape[1]))
     else:
         scores = design * (weights * (is_zero - chance))[:, None]
         cov = inverse @ meat(scores, cluster) @ inverse
@@ -76,6 +75,9 @@ def fit_logistic(X: Array, share: Array | NDArray[np.bool_], weights: Array) -> 
     >>> fit_logistic(x, np.array([0.1, 0.1, 0.1, 0.1]), np.full(4, 100.0)).round(1).tolist()
     [-2.2, 0.0]
     """
+    # Loaded here, because it takes a second and most outcomes have no zeros to test.
+    from sklearn.linear_model import LogisticRegression
+
     # Never quite all or none: a method may be sure that nobody is biased.
     share = np.clip(np.asarray(share, dtype=float), 1e-6, 1.0 - 1e-6)
     # A share is so many rows of each kind.

@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import f as f_distribution
 
 from proxycal.methods.checks.wald import wald_p
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.tails import f_sf
 
 if TYPE_CHECKING:
     from proxycal.mixture.answers import RowAnswers
@@ -69,7 +69,7 @@ def relevance_of(y: np.ndarray, data: Data) -> float:
     alone, both = left(E), left(np.column_stack([E, data.P]))
     n, k = float(data.weights.sum()), data.P.shape[1]
     rest = max(n - k - E.shape[1], 1.0)
-    p_value = f_distribution.sf((alone - both) / k / max(both / rest, 1e-300), k, rest)
+    p_value = f_sf((alone - both) / k / max(both / rest, 1e-300), k, rest)
     # k columns explain k/n by chance: what they explain must be no accident, and is counted beyond it.
     return (
         max(0.0, 1.0 - (both / rest) / max(alone / (rest + k), 1e-300))

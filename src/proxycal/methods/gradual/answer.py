@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from proxycal.errors import TableError
 from proxycal.methods.gradual.anchor import Anchor, Validated, choose_anchor, gather_validated
@@ -21,6 +20,7 @@ from proxycal.methods.gradual.surface import RowBias, Surface, surface_of
 from proxycal.methods.gradual.thresholds import FOUND_P, VALIDATED_P, VALIDATED_ROWS
 from proxycal.methods.gradual.wording import verdict_sentence
 from proxycal.result import Finding
+from proxycal.tails import t_ppf, t_sf
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -151,7 +151,7 @@ def answer_pieces(
         findings += check_validated(estimate, validated)
     sizes = pieces.add_up(partial(_sizes, basis, estimate.coefficients, anchor))
     alpha, alpha_se = sizes.mean(estimate, anchor)
-    half = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees)) * alpha_se
+    half = float(t_ppf(0.5 + level / 2.0, estimate.degrees)) * alpha_se
     verdict = _verdict(estimate, findings)
     mean = raw.parts_of(moments.mean[: moments.width])
     return GradualAnswer(
@@ -237,7 +237,7 @@ def check_validated(estimate: BiasEstimate, validated: Validated) -> list[Findin
     toward = (mass * bias) @ gap / size
     noise = float(np.sum((mass * bias * left) ** 2)) / size**2
     t = slope / np.sqrt(toward @ estimate.covariance @ toward + noise)
-    p = float(2.0 * stats.t.sf(abs(t), count - 2))
+    p = float(2.0 * t_sf(abs(t), count - 2))
     ok = p >= VALIDATED_P
     agree = "agree with" if ok else "contradict"
     return [

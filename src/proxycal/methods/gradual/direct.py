@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg
+
+from proxycal.tails import f_sf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,4 +72,4 @@ def _tests(
             spread = tested.T @ columns.T @ variance[rows, rows] @ columns @ tested
             statistic = float(score @ np.linalg.solve(spread, score))
             f = statistic * (units - rank) / ((units - 1) * rank)
-            yield proxy, str(name), float(stats.f.sf(f, rank, units - rank))
+            yield proxy, str(name), float(f_sf(f, rank, units - rank))

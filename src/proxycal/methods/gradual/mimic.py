@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, optimize, stats
+from scipy import linalg, optimize
+
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -263,7 +265,7 @@ def _over_identification(
     if first <= 0.0 or second <= 0.0:
         return 0.0, 1.0, 0.0
     statistic = distance * first / second
-    return statistic, float(stats.chi2.sf(statistic, first**2 / second)), distance * spare / first
+    return statistic, float(chi2_sf(statistic, first**2 / second)), distance * spare / first
 
 
 def jacobian(structure: Structure) -> Array:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from proxycal.methods.gradual.basis import TRUSTED, weighted_quantile
+from proxycal.tails import t_ppf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ def shapes(
     level: float,
 ) -> tuple[Shape, ...]:
     """One shape for each environment column."""
-    quantile = float(stats.t.ppf(0.5 + level / 2.0, estimate.degrees))
+    quantile = float(t_ppf(0.5 + level / 2.0, estimate.degrees))
     if estimate.basis.trusted:
         free = columns[TRUSTED] != 1.0
         columns = {name: values[free] for name, values in columns.items()}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import stats
 
 from proxycal.errors import TableError
 from proxycal.methods.gradual.basis import Basis
 from proxycal.methods.packing import pack, unpack
 from proxycal.result import number
+from proxycal.tails import t_ppf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,7 @@ class Surface:
         spread = own**2 / self.degrees + self.offset_var**2 / self.offset_df
         degrees = np.divide(variance**2, spread, out=np.full(len(bias), self.degrees), where=spread > 0.0)
         se = np.sqrt(variance)
-        half = stats.t.ppf(0.5 + level / 2.0, np.maximum(degrees, 1.0)) * se
+        half = t_ppf(0.5 + level / 2.0, np.maximum(degrees, 1.0)) * se
         return RowBias(bias, se, bias - half, bias + half)
 
     def gap(self, columns: Mapping[str, Array]) -> Array:

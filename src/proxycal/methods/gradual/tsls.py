@@ -15,7 +15,9 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg
+
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,4 +129,4 @@ def _hansen(cross: Array, target: Array, covariance: Array) -> tuple[float, floa
     beta = np.linalg.solve(weighted.T @ cross, weighted.T @ target)
     left = target - cross @ beta
     statistic = float(left @ np.linalg.solve(covariance, left))
-    return statistic, float(stats.chi2.sf(statistic, df))
+    return statistic, float(chi2_sf(statistic, df))

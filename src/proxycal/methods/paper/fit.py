@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, Matches, MatchFit, match_effect, match_new
@@ -294,7 +294,7 @@ def _grouped_and_matched(
 
 
 def _match_estimate(matched: MatchFit, level: float) -> Estimate:
-    reach = float(norm.ppf(0.5 + level / 2)) * matched.se
+    reach = float(ndtri(0.5 + level / 2)) * matched.se
     # alpha >= 0 by definition; what falls below is no bias of the stated direction.
     alpha = max(matched.alpha, 0.0)
     note = " ".join(part for part in (_NO_NULL, matched.note) if part)

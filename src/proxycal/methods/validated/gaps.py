@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 from sklearn.mixture import GaussianMixture
 
 from proxycal.effect.uncertainty import normal_interval
@@ -148,4 +148,4 @@ def _growth(gap: Array, truth: Array, mass: Array) -> tuple[float, float]:
     slope = float(mass @ (centred * gap)) / size
     left = gap - float(mass @ gap / mass.sum()) - slope * centred
     se = float(np.sqrt(np.sum((mass * centred * left) ** 2))) / size
-    return slope, float(2.0 * stats.norm.sf(abs(slope) / se)) if se > 0.0 else 0.0
+    return slope, float(2.0 * ndtr(-abs(slope) / se)) if se > 0.0 else 0.0

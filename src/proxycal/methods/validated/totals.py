@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from proxycal.effect.row_truth import RowTruth
 from proxycal.errors import ProxycalWarning, TableError
+from proxycal.tails import t_ppf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def design_mean(
     offset = float(d @ left) / total
     mean = trust * float(np.average(predicted, weights=w)) + offset
     se = math.sqrt(_variance(d * (left - offset), pi)) / total
-    half = float(stats.t.ppf(0.5 + level / 2.0, n - 1)) * se
+    half = float(t_ppf(0.5 + level / 2.0, n - 1)) * se
     return MeanEstimate(mean, se, mean - half, mean + half, n, trust)
 
 
@@ -162,7 +163,7 @@ class Design:
         times = np.divide(sums.weight, stands, out=np.zeros_like(stands), where=own)
         degrees = np.maximum(count - 1.0, 1.0)
         # The interval is normal further on: what Student's t adds is put into the variance.
-        wider = (stats.t.ppf(0.975, degrees) / stats.norm.ppf(0.975)) ** 2 * (count / degrees)
+        wider = (t_ppf(0.975, degrees) / ndtri(0.975)) ** 2 * (count / degrees)
         calibrated = sums.calibrated + np.where(own, times * left, sums.weight * self.offset)
         variance = np.where(own, times**2 * sums.variance * wider, (sums.weight * self.se) ** 2)
         few = ~own & (stands[-1] > 0.0)

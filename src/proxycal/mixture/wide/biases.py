@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import chi2
 
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.thresholds import THRESHOLDS
@@ -23,6 +22,7 @@ from proxycal.mixture.wide.fit import (
 )
 from proxycal.mixture.wide.law import Law, layout, pairs, with_one_size
 from proxycal.mixture.wide.nulls import more_components, scale_by
+from proxycal.tails import chi2_isf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +256,7 @@ def _test_margin(larger: Fitted, smaller: Fitted) -> float:
 
 def ratio_margin(gain: float, more: int) -> float:
     """By how much twice a gain in log likelihood passes the critical value of so many more parameters."""
-    return 2.0 * gain - float(chi2.isf(THRESHOLDS.sizes_test_p, max(more, 1)))
+    return 2.0 * gain - float(chi2_isf(THRESHOLDS.sizes_test_p, max(more, 1)))
 
 
 def other_gate(bias: Fitted) -> Fitted | None:

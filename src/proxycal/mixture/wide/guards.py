@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
-from scipy.stats import chi2, poisson
+from scipy.special import gammainc, ndtr
 
 from proxycal.mixture.designs import MOST_PRODUCTS
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.law import pairs
+from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,7 +152,7 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     if not keep.any():
         return 1.0
     statistic = float((((vectors[:, keep].T @ total) ** 2) / values[keep]).sum())
-    return float(chi2.sf(statistic, int(keep.sum())))
+    return float(chi2_sf(statistic, int(keep.sum())))
 
 
 def _upper_tail(wide: Wide) -> float:
@@ -165,7 +165,8 @@ def _upper_tail(wide: Wide) -> float:
     )
     above = (share * ndtr(-(null.problem.y - cells.mean) / np.sqrt(cells.variance))).sum(axis=(0, 1))
     seen, n = int((above < TAIL).sum()), len(above)
-    return float(poisson.sf(seen - 1, TAIL * n))
+    # P(Poisson >= seen); without scipy.stats, see `tails`.
+    return float(gammainc(seen, TAIL * n))
 
 
 def _humps(wide: Wide) -> bool:

@@ -18,8 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import gamma
+from scipy.special import gammainc, gammaincinv, ndtr, ndtri
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,10 +138,11 @@ def gamma_bins(cv: float, ends: tuple[float, ...] = SIZE_BINS) -> Bins:
     1.0
     """
     k = cv**-2.0
-    at = gamma.ppf(ends, k, scale=1.0 / k)
+    scale = 1.0 / k
+    at = scale * gammaincinv(k, ends)
     share = np.diff(ends)
-    mean = np.diff(gamma.cdf(at, k + 1.0, scale=1.0 / k)) / share
-    square = np.diff(gamma.cdf(at, k + 2.0, scale=1.0 / k)) * (1.0 + 1.0 / k) / share
+    mean = np.diff(gammainc(k + 1.0, at / scale)) / share
+    square = np.diff(gammainc(k + 2.0, at / scale)) * (1.0 + 1.0 / k) / share
     return Bins(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), np.log(share))
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
 
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import Fitted, extend, fit, greedy, grown, plain_start, with_extra
 from proxycal.mixture.wide.law import Law, layout, without_environment
+from proxycal.tails import chi2_isf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,5 +121,5 @@ def ungated(bias: Fitted) -> Fitted:
     law = without_environment(bias.law)
     without = fit(bias.problem, law, grown(bias, law), 100)
     slopes = bias.problem.E.shape[1] * bias.law.gates
-    saved = slopes * float(np.log(bias.problem.n)) - float(chi2.isf(THRESHOLDS.gate_test_p, slopes))
+    saved = slopes * float(np.log(bias.problem.n)) - float(chi2_isf(THRESHOLDS.gate_test_p, slopes))
     return with_extra(without, max(saved, 0.0))
