@@ -39,6 +39,8 @@ NEVER = -700.0
 # Products of columns that a chunk of rows may keep (40 MB). With more columns (71 of 2,000 rows, 25 of a full
 # chunk) sums for a few models are as fast without them; 200 columns of a full chunk would take 2.6 GB.
 PRODUCTS = 5_000_000
+# Rows whose columns fit into a processor's cache (51 columns: 400 kB).
+BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,17 +316,14 @@ def _packed_grams(products: Array, weights: Array, X: Array) -> Array:
 
 
 def _grams(X: Array, weights: Array) -> Array:
-    """X'WX for each of many weights, one after the other: nothing larger than X is made."""
-    flat = weights.reshape(-1, len(X))
-    out, weighted = np.empty((len(flat), X.shape[1], X.shape[1])), np.empty_like(X)
-    for one, gram in zip(flat, out, strict=True):
-        if one.min(initial=0.0) >= 0.0:  # a product with itself takes half as long
-            np.multiply(X, np.sqrt(one)[:, None], out=weighted)
-            np.matmul(weighted.T, weighted, out=gram)
-        else:
-            np.multiply(X, one[:, None], out=weighted)
-            np.matmul(X.T, weighted, out=gram)
-    return out.reshape(*weights.shape[:-1], *out.shape[1:])
+    """X'WX for each of many weights, some rows at a time: what is weighted stays in the processor's cache."""
+    flat, p = weights.reshape(-1, len(X)), X.shape[1]
+    out, weighted = np.zeros((len(flat), p, p)), np.empty((min(BLOCK, len(X)), p))
+    for start in range(0, len(X), BLOCK):
+        part = X[start : start + BLOCK]
+        for one, gram in zip(flat[:, start : start + BLOCK, None], out, strict=True):
+            gram += part.T @ np.multiply(part, one, out=weighted[: len(part)])
+    return out.reshape(*weights.shape[:-1], p, p)
 
 
 def _packed_products(X: Array) -> Array:
