@@ -303,7 +303,7 @@ def _normal_curvature(structure: Structure) -> tuple[Array, Array]:
     # A pair off the diagonal stands for two entries of the matrix.
     twice = np.where(i == j, 1.0, 2.0)
     pairs = inverse[np.ix_(i, i)] * inverse[np.ix_(j, j)] + inverse[np.ix_(i, j)] * inverse[np.ix_(j, i)]
-    return inverse, 0.25 * pairs * np.outer(twice, twice)
+    return np.asarray(inverse, dtype=float), np.asarray(0.25 * pairs * np.outer(twice, twice), dtype=float)
 
 
 def _times_curvature(curvature: tuple[Array, Array], values: Array) -> Array:

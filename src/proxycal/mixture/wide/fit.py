@@ -11,7 +11,7 @@ from scipy.special import expit
 from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
-from proxycal.mixture.wide.minimise import minimise
+from proxycal.mixture.wide.minimise import minimise, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,10 +67,13 @@ def fit(
     likelihood = Likelihood(problem, law)
     lower, upper = widths(likelihood)
     lower[likelihood.at.alpha] = LEAST_SIZE
-    start = np.clip(start, lower, upper)
-    bend = curvature(likelihood, start)
-    theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
-    return valued(problem, law, theta, extra)
+    start = within(start, lower, upper)
+    seen, value, slopes = likelihood.evaluate(start)
+    bend = curvature(likelihood, start, seen)
+    theta, value = minimise(
+        likelihood, start, lower, upper, bend, steps, precision, GRADIENT, (value, slopes)
+    )
+    return _worth(problem, law, theta, likelihood.penalty(theta)[0] - value, extra)
 
 
 def widths(likelihood: Likelihood) -> tuple[Array, Array]:
@@ -91,7 +94,10 @@ def polished(one: Fitted) -> Fitted:
 def valued(problem: Problem, law: Law, theta: Array, extra: float = 0.0) -> Fitted:
     """The model at given parameters with what it is worth."""
     loglik = Likelihood(problem, law).seen(theta).loglik
-    total = float(loglik @ problem.weights)
+    return _worth(problem, law, theta, float(loglik @ problem.weights), extra)
+
+
+def _worth(problem: Problem, law: Law, theta: Array, total: float, extra: float) -> Fitted:
     paid = n_paid(law, problem.X.shape[1], problem.E.shape[1]) * float(np.log(problem.n))
     return Fitted(law, problem, theta, total, paid - 2.0 * total + extra)
 
