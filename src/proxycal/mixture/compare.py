@@ -84,10 +84,12 @@ def fit_exact(
     whole, total = total is None, max(total or 0.0, weight)
     index = _sample(n, compare_rows, seed)
     judges = None if judges is None else judges.take(canonical_order(judges))
-    candidates, floor = _select(data, index, effect, max_j, total, judges)
+    frames = frames_with_features(data if judges is None else judges, effect)
+    candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
     if n > SECOND_LOOK * compare_rows and not candidates[0].claims_bias:
         index = _sample(n, SECOND_LOOK * compare_rows, seed)
-        candidates, floor = _select(data, index, effect, max_j, total, judges)
+        candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
+    del frames  # with the features of many rows
     close = _undecided(candidates, data, floor, index, total, whole)
     seen = CandidateRows(data)
     if whole:
@@ -127,13 +129,18 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
 
 
 def _select(
-    data: Data, index: NDArray[np.intp], effect: str, max_j: int, total: float, judges: Data | None
+    data: Data,
+    frames: dict[str, tuple[Frame, Array]],
+    index: NDArray[np.intp],
+    effect: str,
+    max_j: int,
+    total: float,
+    judges: Data | None,
 ) -> tuple[list[Candidate], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
-    frames = frames_with_features(data if judges is None else judges, effect)
     linear = frames["linear"][0]
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_view, bias_view = _views(data, linear, proxies, index)
@@ -151,7 +158,8 @@ def _select(
         frame = frames[name][0]
         rows = frame.rows(bias_sample)
         first = pilots if name == "linear" else one_component(True, rows, proxies)
-        without = frame.rows(null_sample)
+        # Views differ with clusters only.
+        without = rows if null_view is bias_view else frame.rows(null_sample)
         # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
         models = select_models(without, one_component(False, without, proxies), floor, np.inf, max_j, total)
         candidates += [Candidate(frame, model, null_view) for model in models]

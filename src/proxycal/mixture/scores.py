@@ -144,7 +144,8 @@ class RowScores:
         for c in self.classes():
             weighted = c.rest * c.r
             others += weighted
-            hessian += (weighted * W) @ c.rest.T
+            weighted *= W
+            hessian += weighted @ c.rest.T
             self._add_curvature(hessian, c, c.r * W)
             rs = c.along * c.r
             along += rs
@@ -160,12 +161,20 @@ class RowScores:
             if k >= J:
                 second[at] -= self._w[k - J + 1] * ((k == m) - self._w[m - J + 1])
         self._add_priors(hessian)
-        outer = np.stack([along[k] * along[m] for k, m in pairs])
-        between = along[:, None] * others
-        inner = (others * W) @ others.T
         score = self._vector((along * W) @ self.rows.X, others @ W)
-        full = self._matrix((second - outer) * W, (cross - between) * W, hessian - inner)
-        return score, full, self._matrix(outer * W, between * W, inner) if meat else None
+        weighted = along * W
+        for at, (k, m) in enumerate(pairs):
+            second[at] *= W
+            second[at] -= weighted[k] * along[m]
+        for k in range(K):
+            cross[k] *= W
+            cross[k] -= weighted[k] * others
+        inner = (others * W) @ others.T
+        full = self._matrix(second, cross, hessian - inner)
+        if not meat:
+            return score, full, None
+        outer = np.stack([weighted[k] * along[m] for k, m in pairs])
+        return score, full, self._matrix(outer, weighted[:, None] * others, inner)
 
     def _add_curvature(self, hessian: Array, c: _Class, r: Array) -> None:
         """Add what the log density of a class bends by in shift and log sd."""

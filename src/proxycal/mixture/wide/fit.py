@@ -14,7 +14,7 @@ from proxycal.mixture.wide.likelihood import Likelihood, Problem
 from proxycal.mixture.wide.minimise import minimise, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -111,31 +111,47 @@ def plain_start(problem: Problem, law: Law) -> Array:
     return theta
 
 
-def start_from_guess(problem: Problem, law: Law, tau: Array) -> Array:
-    """Parameters of a law with one size and one component, from a guess of who is biased, tau (n,)."""
+def starts_from_guesses(problem: Problem, law: Law, guesses: Sequence[Array]) -> list[Array]:
+    """Parameters of a law with one size and one component, from guesses of who is biased, (n,) each.
+
+    All guesses share their least squares: what takes long is the factor of X, not one more outcome.
+    """
     at = layout(law, problem.X.shape[1], problem.E.shape[1])
-    theta = np.zeros(at.size)
-    root = np.sqrt(problem.weights)
-    sd = _least_squares(problem, problem.y)[1]
-    features = np.column_stack([problem.X, tau])
-    size = np.linalg.lstsq(features * root[:, None], problem.y * root, rcond=None)[0][-1]
-    alpha = max(float(size), 0.5 * sd)
-    theta[at.b], left = _least_squares(problem, problem.y - alpha * tau)
-    theta[at.log_sigma] = np.log(max(left, 0.3 * sd, problem.floor))
-    theta[at.alpha] = alpha
     gate = Likelihood(problem, law).G
     assert gate is not None
+    tau = np.column_stack(guesses)
     sure = np.clip(tau, 0.05, 0.95)
-    logit = np.log(sure / (1.0 - sure))
-    theta[at.gamma] = np.linalg.lstsq(gate * root[:, None], logit * root, rcond=None)[0]
-    return theta
+    gates = _slopes(problem, gate, np.log(sure / (1.0 - sure)))
+    outcomes = np.column_stack([problem.y, tau])
+    slopes = _slopes(problem, problem.X, outcomes)
+    residual, starts = outcomes - problem.X @ slopes, []
+    y, sd = residual[:, 0], _sd(problem, residual[:, 0])
+    for i, biased in enumerate(residual.T[1:], start=1):
+        theta = np.zeros(at.size)
+        # The slope of tau beside X is that of what X leaves of both.
+        size = (problem.weights * biased) @ y / max(float((problem.weights * biased) @ biased), 1e-300)
+        alpha = max(float(size), 0.5 * sd)
+        theta[at.b] = slopes[:, 0] - alpha * slopes[:, i]
+        left = _sd(problem, y - alpha * biased)
+        theta[at.log_sigma] = np.log(max(left, 0.3 * sd, problem.floor))
+        theta[at.alpha], theta[at.gamma] = alpha, gates[:, i - 1]
+        starts.append(theta)
+    return starts
+
+
+def _slopes(problem: Problem, X: Array, outcomes: Array) -> Array:
+    """Weighted least squares of outcomes (n,) or (n,k) on columns."""
+    root = np.sqrt(problem.weights)
+    return np.asarray(np.linalg.lstsq(X * root[:, None], (outcomes.T * root).T, rcond=None)[0], dtype=float)
+
+
+def _sd(problem: Problem, residual: Array) -> float:
+    return float(np.sqrt(np.average(residual**2, weights=problem.weights)))
 
 
 def _least_squares(problem: Problem, y: Array) -> tuple[Array, float]:
-    root = np.sqrt(problem.weights)
-    slopes = np.asarray(np.linalg.lstsq(problem.X * root[:, None], y * root, rcond=None)[0], dtype=float)
-    residual = y - problem.X @ slopes
-    return slopes, float(np.sqrt(np.average(residual**2, weights=problem.weights)))
+    slopes = _slopes(problem, problem.X, y)
+    return slopes, _sd(problem, y - problem.X @ slopes)
 
 
 def grown(old: Fitted, law: Law, problem: Problem | None = None) -> Array:
