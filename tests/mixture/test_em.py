@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 
 from proxycal.mixture.em import Rules, mean_map, penalty, run, statistics, total, update
-from proxycal.mixture.information import curvature, information, sandwich
+from proxycal.mixture.information import curvature, information, robust_information, sandwich
 from proxycal.mixture.laws import RIDGE, Params, Rows, Shape, posterior
 from proxycal.mixture.starts import begin
 
@@ -327,7 +327,7 @@ def test_whole_weights_are_repeated_rows(shape, draw_rows, draw_params):
     assert_close(one.params, other.params, 1e-6)
     assert one.loglik[0] == pytest.approx(other.loglik[0], abs=1e-8)
     # At one and the same point, so that only the sums are compared:
-    infos = [information(one.params, [made], shape) for made in (weighted, repeated)]
+    infos = [robust_information(one.params, [made], shape) for made in (weighted, repeated)]
     for part in ("score", "hessian", "meat"):
         a, b = (getattr(info, part) for info in infos)
         np.testing.assert_allclose(a, b, atol=1e-8 * max(1.0, np.abs(a).max()))

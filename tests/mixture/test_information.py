@@ -7,15 +7,16 @@ import pytest
 
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.information import (
-    Layout,
     curvature,
     from_vector,
     information,
     newton,
+    robust_information,
     sandwich,
     to_vector,
 )
 from proxycal.mixture.laws import Rows, Shape, posterior
+from proxycal.mixture.scores import Layout
 
 SHAPES = [
     Shape(1),
@@ -76,12 +77,12 @@ def test_meat_is_the_sum_of_outer_products_of_row_scores(draw_rows, draw_params)
     parts = (rows.y, rows.X, rows.G, rows.D, np.ones(30))
     single = [Rows(*(v[i : i + 1] for v in parts)) for i in range(30)]
     scores = np.array([information(params, [row], shape).score for row in single])
-    info = information(params, [rows], shape)
+    info = robust_information(params, [rows], shape)
     np.testing.assert_allclose(info.meat, (scores.T * rows.weights) @ scores, atol=1e-9)
     np.testing.assert_allclose(info.score, rows.weights @ scores, atol=1e-9)
     clusters = np.arange(30) % 7
     by_cluster = np.array([(rows.weights[:, None] * scores)[clusters == c].sum(axis=0) for c in range(7)])
-    clustered = information(params, [rows], shape, [clusters])
+    clustered = robust_information(params, [rows], shape, [clusters])
     np.testing.assert_allclose(clustered.meat, by_cluster.T @ by_cluster, atol=1e-8)
     np.testing.assert_allclose(clustered.hessian, info.hessian, atol=1e-9)
 
@@ -95,8 +96,8 @@ def test_chunks_add_up(clustered, draw_rows, draw_params):
     parts = [slice(0, 20), slice(20, 21), slice(21, 50)]
     values = (rows.y, rows.X, rows.G, rows.D, rows.weights)
     chunks = [Rows(*(v[part] for v in values)) for part in parts]
-    one = information(params, [rows], shape, [codes] if clustered else None)
-    many = information(params, chunks, shape, [codes[part] for part in parts] if clustered else None)
+    one = robust_information(params, [rows], shape, [codes] if clustered else None)
+    many = robust_information(params, chunks, shape, [codes[part] for part in parts] if clustered else None)
     for part in ("score", "hessian", "meat"):
         np.testing.assert_allclose(getattr(one, part), getattr(many, part), rtol=1e-10, atol=1e-9)
 
@@ -153,7 +154,7 @@ def test_without_a_shift_the_sandwich_is_whites(draw_rows, draw_params):
     shape = Shape(1)
     rules = Rules.of([shape], 3, FLOOR)
     params = run(draw_params(shape, rows), [rows], rules, 200, 1e-12).params
-    info = information(params, [rows], shape)
+    info = robust_information(params, [rows], shape)
     at = curvature(params, info, rules)
     cov = at.to_full @ at.inverse @ (at.to_full.T @ info.meat @ at.to_full) @ at.inverse @ at.to_full.T
     left = rows.y - rows.X @ np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
@@ -172,7 +173,7 @@ def test_with_a_plain_bias_the_shift_has_whites_covariance(weights, draw_rows, d
     bread = np.linalg.inv((X.T * w) @ X)
     n = float(w.sum())
     white = bread @ (X.T * (w * left**2)) @ X @ bread * n / (n - shape.size(3, 3, 2))
-    made = sandwich(params, information(params, [rows], shape), Rules.of([shape], 3, FLOOR), n)
+    made = sandwich(params, robust_information(params, [rows], shape), Rules.of([shape], 3, FLOOR), n)
     np.testing.assert_allclose(made.shift_gate_cov[:2, :2], white[3:, 3:], rtol=1e-6)
     assert made.definite
     assert made.decrement < 1e-10
@@ -186,10 +187,10 @@ def test_with_a_plain_bias_and_clusters_the_shift_has_the_cluster_covariance(dra
     bread = np.linalg.inv(X.T @ X)
     sums = np.array([(X * left[:, None])[codes == c].sum(axis=0) for c in range(25)])
     wanted = bread @ sums.T @ sums @ bread * 150 / (150 - shape.size(3, 3, 2))
-    info = information(params, [rows], shape, [codes])
+    info = robust_information(params, [rows], shape, [codes])
     made = sandwich(params, info, Rules.of([shape], 3, FLOOR), 150.0)
     np.testing.assert_allclose(made.shift_gate_cov[:2, :2], wanted[3:, 3:], rtol=1e-6)
-    alone = sandwich(params, information(params, [rows], shape), Rules.of([shape], 3, FLOOR), 150.0)
+    alone = sandwich(params, robust_information(params, [rows], shape), Rules.of([shape], 3, FLOOR), 150.0)
     assert not np.allclose(alone.shift_gate_cov[:2, :2], wanted[3:, 3:], rtol=1e-2)
 
 
@@ -198,7 +199,7 @@ def test_with_a_plain_bias_the_gate_has_the_covariance_of_a_ridge_logistic(draw_
     pi = 1.0 / (1.0 + np.exp(-rows.G @ params.gamma[0]))
     bread = np.linalg.inv((rows.G.T * (pi * (1.0 - pi))) @ rows.G + np.diag([0.0, 0.04, 0.04]))
     wanted = bread @ (rows.G.T * (a - pi) ** 2) @ rows.G @ bread * 150 / (150 - shape.size(3, 3, 2))
-    made = sandwich(params, information(params, [rows], shape), Rules.of([shape], 3, FLOOR), 150.0)
+    made = sandwich(params, robust_information(params, [rows], shape), Rules.of([shape], 3, FLOOR), 150.0)
     np.testing.assert_allclose(made.shift_gate_cov[2:, 2:], wanted, rtol=1e-5)
 
 
@@ -245,7 +246,7 @@ def test_where_there_is_no_maximum_the_errors_are_still_of_the_size_of_the_outco
     seen = 0
     for seed in range(20):
         params = draw_params(shape, rows, seed=seed)
-        robust = sandwich(params, information(params, [rows], shape), rules, 300.0)
+        robust = sandwich(params, robust_information(params, [rows], shape), rules, 300.0)
         if not robust.definite:
             seen += 1
             assert np.sqrt(robust.shift_gate_cov[0, 0]) < 5.0

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from proxycal.mixture.designs import Data, Frame, Spec
+    from proxycal.mixture.designs import Chunks, Data, Frame, Spec
     from proxycal.mixture.select import Model
 
     Array = NDArray[np.float64]
@@ -49,6 +49,26 @@ class View:
         """The rows as they are fitted."""
         whole = replace(data, y=data.y - self.offset)
         return whole if index is None else whole.take(index)
+
+
+class CandidateRows:
+    """The rows of a table, or a part of them, as each candidate sees them.
+
+    The features of the last frame are kept: most candidates share the frame of the best one, and to form
+    features takes as long as a few passes over them.
+    """
+
+    def __init__(self, data: Data, part: NDArray[np.intp] | None = None) -> None:
+        self._data, self._part = data, part
+        self._last: tuple[Frame, View, Chunks] | None = None
+
+    def of(self, candidate: Candidate) -> Chunks:
+        """The rows in the features of a candidate."""
+        frame, view = candidate.frame, candidate.view
+        if self._last is None or self._last[0] is not frame or self._last[1] is not view:
+            self._last = None
+            self._last = frame, view, frame.chunks(view.of(self._data, self._part))
+        return self._last[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.mixture.candidates import Candidate, ExactBias, View
+from proxycal.mixture.candidates import Candidate, CandidateRows, ExactBias, View
 from proxycal.mixture.clusters import with_bias, without_bias
 from proxycal.mixture.designs import (
     BASIS_ROWS,
@@ -84,13 +84,16 @@ def fit_exact(
     whole, total = total is None, max(total or 0.0, weight)
     index = _sample(n, compare_rows, seed)
     judges = None if judges is None else judges.take(canonical_order(judges))
-    candidates, floor = _select(data, index, effect, max_j, total, judges)
+    frames = frames_with_features(data if judges is None else judges, effect)
+    candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
     if n > SECOND_LOOK * compare_rows and not candidates[0].claims_bias:
         index = _sample(n, SECOND_LOOK * compare_rows, seed)
-        candidates, floor = _select(data, index, effect, max_j, total, judges)
+        candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
+    del frames  # with the features of many rows
     close = _undecided(candidates, data, floor, index, total, whole)
+    seen = CandidateRows(data)
     if whole:
-        bias, null, gain = _compared(close, data, floor, max_j)
+        bias, null, gain = _compared(close, seen, data, floor, max_j)
     else:
         # All rows decide; until then the leaders of the sample stand for them.
         null, bias = (next(c for c in close if c.claims_bias == claim) for claim in (False, True))
@@ -98,24 +101,23 @@ def fit_exact(
     offset = np.empty(n)
     offset[order] = bias.view.offset
     codes = None if data.cluster is None else [data.cluster[part] for part in pieces(n)]
-    chunks = bias.frame.chunks(bias.view.of(data))
-    answer = conclude(chunks, codes, bias, null, tuple(candidates), len(index), floor)
+    answer = conclude(seen.of(bias), codes, bias, null, tuple(candidates), len(index), floor)
     return replace(answer, gain=gain, offset=offset, undecided=() if whole else tuple(close))
 
 
 def _compared(
-    close: list[Candidate], data: Data, floor: float, max_j: int
+    close: list[Candidate], seen: CandidateRows, data: Data, floor: float, max_j: int
 ) -> tuple[Candidate, Candidate, float]:
     """The best model with a bias, and without, at the maximum of all rows; and the lead of the first."""
     n = len(data.y)
-    null = _best([candidate for candidate in close if not candidate.claims_bias], data, floor)
-    bias = _best([candidate for candidate in close if candidate.claims_bias], data, floor, null.bic)
-    part = spaced(n, JUDGE_ROWS) if n > 2 * JUDGE_ROWS else np.arange(n)
+    null = _best([candidate for candidate in close if not candidate.claims_bias], seen, floor)
+    bias = _best([candidate for candidate in close if candidate.claims_bias], seen, floor, null.bic)
+    few = CandidateRows(data, spaced(n, JUDGE_ROWS)) if n > 2 * JUDGE_ROWS else seen
     return settle(
         bias,
         null,
-        few=lambda candidate: candidate.frame.chunks(candidate.view.of(data, part)),
-        maximise=lambda candidate, bar=np.inf: _fit_all_rows(candidate, data, floor, bar),
+        few=few.of,
+        maximise=lambda candidate, bar=np.inf: _fit_all_rows(candidate, seen, floor, bar),
         floor=floor,
         max_j=max_j,
     )
@@ -127,13 +129,18 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
 
 
 def _select(
-    data: Data, index: NDArray[np.intp], effect: str, max_j: int, total: float, judges: Data | None
+    data: Data,
+    frames: dict[str, tuple[Frame, Array]],
+    index: NDArray[np.intp],
+    effect: str,
+    max_j: int,
+    total: float,
+    judges: Data | None,
 ) -> tuple[list[Candidate], float]:
     """Every model tried on the sample, best first: with linear content, and with the best other content.
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
-    frames = frames_with_features(data if judges is None else judges, effect)
     linear = frames["linear"][0]
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_view, bias_view = _views(data, linear, proxies, index)
@@ -151,7 +158,8 @@ def _select(
         frame = frames[name][0]
         rows = frame.rows(bias_sample)
         first = pilots if name == "linear" else one_component(True, rows, proxies)
-        without = frame.rows(null_sample)
+        # Views differ with clusters only.
+        without = rows if null_view is bias_view else frame.rows(null_sample)
         # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
         models = select_models(without, one_component(False, without, proxies), floor, np.inf, max_j, total)
         candidates += [Candidate(frame, model, null_view) for model in models]
@@ -220,9 +228,9 @@ def _undecided(
     """
     n = len(data.y)
     for part in _parts(n, len(index), whole):
+        seen = CandidateRows(data, part)
         candidates = [
-            _nearer(candidate, data, part, floor)
-            for candidate in within_reach(candidates, data, index, total)
+            _nearer(candidate, seen, floor) for candidate in within_reach(candidates, data, index, total)
         ]
         index = part
     return within_reach(candidates, data, index, total)
@@ -234,38 +242,37 @@ def _parts(n: int, seen: int, whole: bool) -> list[NDArray[np.intp]]:
     return [*(spaced(n, size) for size in sizes), *([] if whole else [np.arange(n)])]
 
 
-def _best(candidates: list[Candidate], data: Data, floor: float, best_other: float = np.inf) -> Candidate:
+def _best(
+    candidates: list[Candidate], seen: CandidateRows, floor: float, best_other: float = np.inf
+) -> Candidate:
     """The best of those with a bias, or without; one behind the best so far, or best_other, is left early."""
-    fitted = [_fit_all_rows(candidates[0], data, floor, best_other + THRESHOLDS.too_far_behind)]
+    fitted = [_fit_all_rows(candidates[0], seen, floor, best_other + THRESHOLDS.too_far_behind)]
     for candidate in candidates[1:]:
         bar = min(min(other.bic for other in fitted) + BEHIND, best_other + THRESHOLDS.too_far_behind)
-        fitted.append(_fit_all_rows(candidate, data, floor, bar))
+        fitted.append(_fit_all_rows(candidate, seen, floor, bar))
     return best_of(fitted)
 
 
-def _nearer(candidate: Candidate, data: Data, part: NDArray[np.intp], floor: float) -> Candidate:
+def _nearer(candidate: Candidate, seen: CandidateRows, floor: float) -> Candidate:
     """A model fitted to a part of the rows: some steps of EM, and Newton's if it is near enough for them."""
-    seen, model = candidate.view.of(data, part), candidate.model
-    chunks, n = candidate.frame.chunks(seen), float(seen.weights.sum())
+    model, chunks = candidate.model, seen.of(candidate)
     rules = Rules.of([model.shape], model.params.beta.shape[2], floor_of(model.shape, floor))
     params = run(model.params, chunks, rules, max_steps=45, tol=1e-3).params
     params, converged = newton(params, chunks, rules)
-    return replace(candidate, model=valued(model.shape, params, chunks, n, converged))
+    return replace(candidate, model=valued(model.shape, params, chunks, chunks.weight, converged))
 
 
-def _fit_all_rows(candidate: Candidate, data: Data, floor: float, bar: float = np.inf) -> Candidate:
+def _fit_all_rows(candidate: Candidate, seen: CandidateRows, floor: float, bar: float = np.inf) -> Candidate:
     """A model fitted to all rows: EM to the neighbourhood of the maximum, Newton to it.
 
     A model that is still above `bar` after EM is left there: its size is shown, but claims nothing. In a very
     large table it comes from the maximum of many rows, from where Newton's method needs no EM.
     """
-    seen = candidate.view.of(data)
-    model, chunks = candidate.model, candidate.frame.chunks(seen)
-    n, params = float(seen.weights.sum()), model.params
+    model, chunks = candidate.model, seen.of(candidate)
+    n, params = chunks.weight, model.params
     bar += 2.0 * candidate.view.cost
-    if len(data.y) > 2 * JUDGE_ROWS:
-        at = valued(model.shape, params, chunks, n)
-        return replace(candidate, model=maximise(at, chunks, floor, n, bar))
+    if len(candidate.view.offset) > 2 * JUDGE_ROWS:
+        return replace(candidate, model=maximise(model, chunks, floor, n, bar))
     rules = Rules.of([model.shape], model.params.beta.shape[2], floor_of(model.shape, floor))
     for steps, margin in ((15, FAR), (30, 0.0)):
         params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params

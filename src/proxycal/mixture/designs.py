@@ -110,6 +110,11 @@ class Chunks(Sequence[Rows]):
         self._pieces = pieces(len(data.y))
         self._kept = [frame.rows(data.take(i)) for i in self._pieces] if len(data.y) <= KEEP_ROWS else None
 
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows."""
+        return float(self._data.weights.sum())
+
     def __len__(self) -> int:
         return len(self._pieces)
 

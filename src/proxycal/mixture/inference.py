@@ -11,7 +11,7 @@ import numpy as np
 from proxycal.mixture.candidates import Candidate, ExactBias
 from proxycal.mixture.designs import Spec
 from proxycal.mixture.em import Rules
-from proxycal.mixture.information import Sandwich, information, sandwich
+from proxycal.mixture.information import Sandwich, robust_information, sandwich
 from proxycal.mixture.laws import Params, Rows, Shape, content_mean, posterior
 from proxycal.mixture.select import floor_of
 from proxycal.mixture.sums import Summed, add_up
@@ -41,7 +41,7 @@ def conclude(
     shape = bias.model.shape
     rules = Rules.of([shape], params.beta.shape[2], floor_of(shape, floor))
     totals = add_up(chunks, partial(_totals, params, shape))
-    robust = sandwich(params, information(params, chunks, shape, codes), rules, totals.weight)
+    robust = sandwich(params, robust_information(params, chunks, shape, codes), rules, totals.weight)
     scale, L = bias.frame.scale, params.a.shape[1]
     return ExactBias(
         bias=Spec(shape, bias.frame, params),

@@ -1,25 +1,16 @@
-"""Scores, observed information and the sandwich: how uncertain a fitted mixture is.
-
-For a class c = (A, j) of a row the complete-data score is s_c and its Hessian H_c. With posterior weights r_c
-the row's observed score and Hessian are (Louis 1982)
-
-    s = sum_c r_c s_c,      H = sum_c r_c (H_c + s_c s_c') - s s'
-
-All of s_c, H_c are products of the row's designs: d_c for the mean (x in the block of component j, and A*D)
-and k_c for the log sd (the component's indicator, and G).
-"""
+"""Observed information and the sandwich: how uncertain a mixture is, and Newton's way to its maximum."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from proxycal.mixture.em import Rules, mean_map, penalty
-from proxycal.mixture.laws import RIDGE, Params, Posterior, Rows, Shape, posterior
+from proxycal.mixture.laws import RIDGE, Params, Rows, Shape
+from proxycal.mixture.scores import Layout, RowScores, layout_of
 from proxycal.mixture.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
@@ -27,39 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from proxycal.mixture.laws import Maybe
     from proxycal.mixture.sums import Chunked
 
     Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where each block stands in the full parameter vector of one model.
-
-    mean: J*p betas then L shifts; scale: J log sds then q-1 slopes; weight: (J-1) blocks; gate.
-    """
-
-    mean: slice
-    shift: slice
-    scale: slice
-    weight: slice
-    gate: slice
-    size: int
-
-    @classmethod
-    def of(cls, shape: Shape, p: int, q: int, L: int) -> Layout:
-        """The layout of a shape."""
-        widths = [
-            shape.J * p,
-            L if shape.shift else 0,
-            shape.J + (q - 1 if shape.scale == "environment" else 0),
-            (shape.J - 1) * (p if shape.weights == "content" else 1),
-            (q if shape.gate == "environment" else 1) if shape.shift else 0,
-        ]
-        ends = np.cumsum([0, *widths])
-        parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-        mean, shift, scale, weight, gate = parts
-        return cls(mean, shift, scale, weight, gate, int(ends[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,109 +31,33 @@ class Information(Summed):
     loglik: float
     score: Array
     hessian: Array
-    meat: Array
+    meat: Maybe = None
 
 
-def layout_of(params: Params, shape: Shape) -> Layout:
-    """Where the parameters of a model stand in the vectors of `Information`."""
-    L = 0 if params.a is None else params.a.shape[1]
-    return Layout.of(shape, params.beta.shape[2], params.scale.shape[1], L)
+def information(params: Params, chunks: Chunked, shape: Shape) -> Information:
+    """Sums over all rows for one model (B = 1), without the outer products: what Newton's steps need."""
+    return add_up(chunks, partial(_information_of, params, shape, False))
 
 
-def information(
+def robust_information(
     params: Params, chunks: Chunked, shape: Shape, clusters: Sequence[NDArray[np.intp]] | None = None
 ) -> Information:
-    """Sums over all rows for one model (B = 1); with clusters, scores are summed within them first."""
+    """The same with outer products of scores; with clusters, scores are summed within them first."""
     if clusters is None:
-        return add_up(chunks, partial(_information_of, params, shape))
+        return add_up(chunks, partial(_information_of, params, shape, True))
     if isinstance(chunks, Elsewhere):
         raise TypeError("clusters need their rows in memory")
-    layout = layout_of(params, shape)
-    by_cluster = np.zeros((max(int(c.max()) for c in clusters) + 1, layout.size))
-    loglik, hessian = 0.0, np.zeros((layout.size, layout.size))
+    by_cluster = np.zeros((max(int(c.max()) for c in clusters) + 1, layout_of(params, shape).size))
     for codes, rows in zip(clusters, chunks, strict=True):
-        post = posterior(params, rows, shape)
-        scores, chunk_hessian = _chunk(params, rows, shape, layout, post)
-        loglik += float(post.loglik[0] @ rows.weights)
-        hessian += chunk_hessian
-        np.add.at(by_cluster, codes, scores * rows.weights[:, None])
-    return Information(loglik, by_cluster.sum(axis=0), hessian, by_cluster.T @ by_cluster)
+        np.add.at(
+            by_cluster, codes, RowScores(params, rows, shape).averaged((1.0, 1.0)) * rows.weights[:, None]
+        )
+    return replace(information(params, chunks, shape), meat=by_cluster.T @ by_cluster)
 
 
-def _information_of(params: Params, shape: Shape, rows: Rows) -> Information:
-    post = posterior(params, rows, shape)
-    scores, hessian = _chunk(params, rows, shape, layout_of(params, shape), post)
-    weighted = scores * rows.weights[:, None]
-    return Information(
-        float(post.loglik[0] @ rows.weights), weighted.sum(axis=0), hessian, scores.T @ weighted
-    )
-
-
-def _chunk(params: Params, rows: Rows, shape: Shape, layout: Layout, post: Posterior) -> tuple[Array, Array]:
-    """Per-row observed scores (n,m) and the summed Hessian (m,m) of one chunk."""
-    n = len(rows.y)
-    W = rows.weights
-    scores = np.zeros((n, layout.size))
-    hessian = np.zeros((layout.size, layout.size))
-    w = np.broadcast_to(np.exp(post.log_w[0]), (shape.J, n))
-    features = rows.X if shape.weights == "content" else rows.X[:, :1]
-    gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
-    p = rows.X.shape[1]
-    for a in (0, 1) if shape.shift else (0,):
-        for j in range(shape.J):
-            # The slopes of the other components are zero in all that follows.
-            used = np.r_[j * p : (j + 1) * p, layout.shift.start : layout.size]
-            means = used[used < layout.shift.stop]
-            r = (post.r1 if a else post.r0)[0, j] * W
-            s, mean, scale, rho, kappa, inv_var = _class(params, rows, shape, layout, post, a, j)
-            s[:, layout.weight] = _weight_score(w, features, j)
-            if shape.shift:
-                s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
-            s, mean, block_s = s[:, used], mean[:, means], layout.scale
-            scores[:, used] += s * (r / W)[:, None]
-            hessian[np.ix_(used, used)] += s.T @ (s * r[:, None])
-            hessian[np.ix_(means, means)] -= mean.T @ (mean * (r * inv_var)[:, None])
-            cross = 2.0 * mean.T @ (scale * (r * rho)[:, None])
-            hessian[means, block_s] -= cross
-            hessian[block_s, means] -= cross.T
-            hessian[block_s, block_s] -= 2.0 * scale.T @ (scale * (r * kappa)[:, None])
-    hessian -= scores.T @ (scores * W[:, None])
-    for k in range(shape.J - 1):
-        for m in range(shape.J - 1):
-            curvature = w[k + 1] * ((k == m) - w[m + 1]) * W
-            width = features.shape[1]
-            at = layout.weight.start
-            part = (slice(at + k * width, at + (k + 1) * width), slice(at + m * width, at + (m + 1) * width))
-            hessian[part] -= features.T @ (features * curvature[:, None])
-    if shape.shift:
-        pi = post.pi[0]
-        hessian[layout.gate, layout.gate] -= gate.T @ (gate * (pi * (1.0 - pi) * W)[:, None])
-    return scores, hessian
-
-
-def _class(
-    params: Params, rows: Rows, shape: Shape, layout: Layout, post: Posterior, a: int, j: int
-) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Score of class (a, j) so far (mean and scale blocks), its designs, and rho, kappa, 1/variance."""
-    n, p = rows.X.shape
-    residual = post.residual[0, j]
-    inv_var = np.full(n, np.exp(-2.0 * params.log_sigma[0, j]))
-    if post.precision is not None:
-        inv_var = inv_var * post.precision[0]
-    mean = np.zeros((n, layout.shift.stop))
-    mean[:, j * p : (j + 1) * p] = rows.X
-    if a:
-        residual = residual - post.shift[0]
-        mean[:, layout.shift] = rows.D
-    scale = np.zeros((n, layout.scale.stop - layout.scale.start))
-    scale[:, j] = 1.0
-    if shape.scale == "environment":
-        scale[:, shape.J :] = rows.G[:, 1:]
-    rho, kappa = residual * inv_var, residual * residual * inv_var
-    s = np.zeros((n, layout.size))
-    s[:, : layout.shift.stop] = rho[:, None] * mean
-    s[:, layout.scale] = (kappa - 1.0)[:, None] * scale
-    return s, mean, scale, rho, kappa, inv_var
+def _information_of(params: Params, shape: Shape, meat: bool, rows: Rows) -> Information:
+    scores = RowScores(params, rows, shape)
+    return Information(float(scores.post.loglik[0] @ rows.weights), *scores.sums(meat))
 
 
 def biased_slope(params: Params, rows: Rows, shape: Shape) -> Array:
@@ -180,25 +66,9 @@ def biased_slope(params: Params, rows: Rows, shape: Shape) -> Array:
     A probability given the data moves with the score of its class: dp = p (1 - p) (s_1 - s_0), with s_a the
     complete-data score averaged over the classes of A = a.
     """
-    layout, post = layout_of(params, shape), posterior(params, rows, shape)
-    p, n = post.p_biased[0], len(rows.y)
-    w = np.broadcast_to(np.exp(post.log_w[0]), (shape.J, n))
-    features = rows.X if shape.weights == "content" else rows.X[:, :1]
-    gate = rows.G if shape.gate == "environment" else rows.G[:, :1]
-    slope = np.zeros((n, layout.size))
-    for a, r, other in ((1, post.r1[0], 1.0 - p), (0, post.r0[0], -p)):
-        for j in range(shape.J):
-            s = _class(params, rows, shape, layout, post, a, j)[0]
-            s[:, layout.weight] = _weight_score(w, features, j)
-            s[:, layout.gate] = (a - post.pi[0])[:, None] * gate
-            slope += s * (r[j] * other)[:, None]
-    return slope
-
-
-def _weight_score(w: Array, features: Array, j: int) -> Array:
-    """(1{k=j} - w_k(x)) x for the components k > 0, (n, (J-1)*width)."""
-    parts = [((k == j) - w[k])[:, None] * features for k in range(1, len(w))]
-    return np.hstack(parts) if parts else np.empty((len(features), 0))
+    scores = RowScores(params, rows, shape)
+    p = scores.post.p_biased[0]
+    return scores.averaged((-p, 1.0 - p))
 
 
 @dataclass(frozen=True, slots=True)

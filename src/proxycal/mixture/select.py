@@ -224,8 +224,7 @@ def fit_shapes(
 def _starts(group: list[Shape], rows: Rows, guesses: list[Guess]) -> tuple[Params, list[Shape]]:
     """First parameters of every shape from every guess of who is biased, and every split into components."""
     starts, owner = [], []
-    for tau, on_atom in guesses:
-        residual = residual_of(rows.X, rows.y if tau is None else _unshifted(rows, tau), rows.weights)
+    for (tau, on_atom), residual in zip(guesses, _residuals(rows, guesses), strict=True):
         for shape in group:
             for how in _splits(shape):
                 r = split_components(residual, rows, shape.J, how, on_atom)
@@ -238,12 +237,14 @@ def _part(fitted: Fitted, index: NDArray[np.intp]) -> Fitted:
     return Fitted(fitted.params.take(index), fitted.loglik[index], fitted.converged[index], fitted.n_steps)
 
 
-def _unshifted(rows: Rows, tau: Array) -> Array:
-    """Y with the shift of a guess removed: the difference of the two groups, given X."""
-    both = np.column_stack([rows.X, tau])
-    root = np.sqrt(rows.weights)
-    coefficient = np.linalg.lstsq(both * root[:, None], rows.y * root, rcond=None)[0]
-    return np.asarray(rows.y - tau * coefficient[-1])
+def _residuals(rows: Rows, guesses: list[Guess]) -> list[Array]:
+    """What content leaves of the outcome without the shift of each guess: the two groups' gap, given X."""
+    told = [tau for tau, _ in guesses if tau is not None]
+    y, *biased = residual_of(rows.X, np.stack([rows.y, *told]), rows.weights)
+    left = iter(
+        [y - tau * (rows.weights * tau @ y / max(rows.weights * tau @ tau, 1e-300)) for tau in biased]
+    )
+    return [y if tau is None else next(left) for tau, _ in guesses]
 
 
 def _splits(shape: Shape) -> tuple[str, ...]:

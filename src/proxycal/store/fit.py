@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 from platform import python_version
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,14 @@ def versions(method: str) -> dict[str, str]:
     """What a fit of that method was made with, package -> version."""
     packages = ("numpy", "scipy", "scikit-learn", "pandas", *METHODS[method].libraries)
     return {"python": python_version(), "proxycal": __version__} | {
-        name: metadata.version(name) for name in packages
+        name: _installed(name) for name in packages
     }
+
+
+@cache
+def _installed(package: str) -> str:
+    """The version of a package, which a search of all that is installed tells."""
+    return metadata.version(package)
 
 
 def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:

@@ -131,7 +131,7 @@ def test_the_proxy_that_e_reaches_is_named_with_the_column():
         reduced = reduce(moments)
         covariance = score_sums(reduced, *data).covariance(moments.weight, 7)
         fit = fit_mimic(reduced, 2, covariance, moments.rows)
-        suspect = strongest_direct_effect(fit, reduced, basis, covariance, moments.rows)
+        suspect = strongest_direct_effect(fit, reduced, basis, moments.rows)
         assert suspect is not None
         if reach:
             assert (suspect.proxy, suspect.column) == (3, "e3")

@@ -18,7 +18,7 @@ from proxycal.mixture.wide.fit import (
     grown,
     plain_start,
     replaced,
-    start_from_guess,
+    starts_from_guesses,
     with_extra,
 )
 from proxycal.mixture.wide.fit import valued as valued_widely
@@ -38,7 +38,7 @@ def test_a_plain_bias_is_worth_what_the_engine_says(weights, draw_rows, draw_par
     engine = valued(shape, params, [rows], float(rows.weights.sum()))
     problem = Problem(rows.y, rows.X, rows.G[:, 1:], np.zeros(len(rows.y)), rows.weights)
     tau = posterior(params, rows, shape).p_biased[0]
-    model = fit(problem, Law(states=1), start_from_guess(problem, Law(states=1), tau))
+    model = fit(problem, Law(states=1), starts_from_guesses(problem, Law(states=1), [tau])[0])
     # Two optimisers stop within their tolerance of the same maximum.
     assert model.bic == pytest.approx(engine.bic, abs=0.01)
     assert model.theta[model.likelihood.at.alpha][0] == pytest.approx(params.a[0, 0], abs=0.01)
@@ -142,7 +142,7 @@ def test_further_sizes_are_found_from_one():
     biased = rng.random(n) < 1.0 / (1.0 + np.exp(-1.5 * e[:, 0]))
     y = 0.3 * rng.normal(size=n) + biased * rng.choice([1.0, 2.0, 4.0], size=n, p=[0.5, 0.3, 0.2])
     problem = Problem(y, np.ones((n, 1)), e, np.zeros(n), np.ones(n))
-    one = fit(problem, Law(states=1), start_from_guess(problem, Law(states=1), (y > 0.5) * 1.0))
+    one = fit(problem, Law(states=1), starts_from_guesses(problem, Law(states=1), [(y > 0.5) * 1.0])[0])
     two = extend(one, Law(states=2, shared_gate=True))
     three = extend(two, Law(states=3, shared_gate=True))
     at = three.likelihood.at

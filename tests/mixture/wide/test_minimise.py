@@ -22,7 +22,7 @@ def solve(function, start, lower=-EVERYWHERE, upper=EVERYWHERE, **options):
     start = np.asarray(start, dtype=float)
     settings = {"curvature": np.ones(len(start)), "steps": 200, "precision": 1e-15, "gradient": 1e-9}
     ends = [np.broadcast_to(np.asarray(end, dtype=float), start.shape) for end in (lower, upper)]
-    return minimise(function, start, *ends, **(settings | options))
+    return minimise(function, np.clip(start, *ends), *ends, **(settings | options))[0]
 
 
 def test_a_curved_valley_is_followed_to_its_end():
@@ -98,8 +98,9 @@ def test_it_reaches_what_a_general_optimiser_reaches(law, draw_problem, draw_the
     lower, upper = np.full(at.size, -5.0), np.full(at.size, 5.0)
     lower[at.log_sigma], lower[at.alpha] = np.log(0.05), 1e-3
     start = np.clip(start, lower, upper)
-    bend = curvature(likelihood, start)
-    mine = minimise(likelihood, start, lower, upper, bend, steps=500, precision=1e-14, gradient=1e-6)
+    bend = curvature(likelihood, start, likelihood.seen(start))
+    mine, value = minimise(likelihood, start, lower, upper, bend, steps=500, precision=1e-14, gradient=1e-6)
+    assert value == likelihood(mine)[0]
     # From the same start two ways may end at two minima; from where one ended, the other must not go on.
     other = minimize(
         likelihood,

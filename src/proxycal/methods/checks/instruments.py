@@ -6,6 +6,7 @@ proxies stand for content, the others are their instruments: then it has not.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,21 @@ def direct_p(
     """
     ones = np.column_stack([np.ones(len(y_cal)), E])
     chosen = content_proxies(P, ones, weights)
+    return _direct_p(y_cal, P, ones, chosen, p_biased, bias, se, weights, cluster)
+
+
+def _direct_p(
+    y_cal: Array,
+    P: Array,
+    ones: Array,
+    chosen: list[int],
+    p_biased: Array,
+    bias: float,
+    se: float,
+    weights: Array,
+    cluster: NDArray[np.int64] | None,
+) -> float:
+    """The same with the proxies that stand for content."""
     if not chosen:
         return float("nan")
     others = [k for k in range(P.shape[1]) if k not in chosen]
@@ -87,33 +103,53 @@ def content_proxies(P: Array, ones: Array, weights: Array) -> list[int]:
 
     Of all choices, the one whose least such correlation is largest; empty where no two proxies agree.
     """
+    corr, seen = _given_environment(P, ones, weights)
+    return _that_hold_content(corr, seen[:MOST], len(P) - ones.shape[1])
+
+
+def _given_environment(P: Array, ones: Array, weights: Array) -> tuple[Array, list[int]]:
+    """Correlations of the proxies given E, (p, p), and those of which something is left."""
     root = np.sqrt(weights)[:, None]
     left = P * root - ones * root @ solve(ones * root, P * root)
     scale = np.sqrt((left**2).sum(axis=0))
-    seen = np.flatnonzero(scale > 1e-8 * np.sqrt((P * root) ** 2).sum(axis=0).clip(1e-300))[:MOST]
-    corr = (left[:, seen] / scale[seen]).T @ (left[:, seen] / scale[seen])
-    n = len(P) - ones.shape[1]
+    seen = np.flatnonzero(scale > 1e-8 * np.sqrt((P * root) ** 2).sum(axis=0).clip(1e-300))
+    scale[scale == 0.0] = 1.0
+    return (left / scale).T @ (left / scale), seen.tolist()
+
+
+def _that_hold_content(corr: Array, seen: list[int], n: int) -> list[int]:
+    """`content_proxies` among those seen, from their correlations in n rows less columns."""
+    corr = corr[np.ix_(seen, seen)]
     for size in range(len(seen) // 2, 0, -1):
-        best, held = 0.0, tuple[int, ...]()
-        choices = list(combinations(range(len(seen)), size))
-        for choice in choices:
-            rest = [k for k in range(len(seen)) if k not in choice]
-            rho2 = _canonical(corr, list(choice), rest)
-            statistic = -(n - 0.5 * (len(seen) + 1)) * np.log1p(-rho2)
-            # Bartlett: that the least of them is chance alone.
-            if rho2 > best and chi2_sf(statistic, len(rest) - size + 1) < SHARED / len(choices):
-                best, held = rho2, choice
-        if held:
-            return [int(seen[k]) for k in held]
+        chosen, rest, choices = _splits(len(seen), size)
+        rho2 = _canonical(corr, chosen, rest)
+        statistic = -(n - 0.5 * (len(seen) + 1)) * np.log1p(-rho2)
+        # Bartlett: that the least of them is chance alone.
+        shared = chi2_sf(statistic, rest.shape[1] - size + 1) < SHARED / choices
+        if shared.any():
+            return [seen[k] for k in chosen[np.argmax(np.where(shared, rho2, -1.0))]]
     return []
 
 
-def _canonical(corr: Array, chosen: list[int], rest: list[int]) -> float:
-    """The least squared canonical correlation of two sets of proxies."""
-    across = corr[np.ix_(chosen, rest)]
-    told = across @ np.linalg.pinv(corr[np.ix_(rest, rest)], hermitian=True) @ across.T
-    values = np.linalg.eigvals(np.linalg.pinv(corr[np.ix_(chosen, chosen)], hermitian=True) @ told).real
-    return float(np.clip(values.min(), 0.0, 1.0 - 1e-12))
+@cache
+def _splits(count: int, size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+    """All ways to choose `size` of `count`, what is left by each, and how many there are.
+
+    Of two halves either may be the chosen one: the first is, not the one that rounding prefers.
+    """
+    every = list(combinations(range(count), size))
+    kept = every[: len(every) // 2] if 2 * size == count else every
+    rest = [[k for k in range(count) if k not in chosen] for chosen in kept]
+    return np.array(kept), np.array(rest), len(every)
+
+
+def _canonical(corr: Array, chosen: NDArray[np.intp], rest: NDArray[np.intp]) -> Array:
+    """The least squared canonical correlation of two sets of proxies, for each of many such splits."""
+    across = corr[chosen[:, :, None], rest[:, None, :]]
+    inner, outer = (corr[some[:, :, None], some[:, None, :]] for some in (chosen, rest))
+    told = across @ np.linalg.pinv(outer, hermitian=True) @ across.swapaxes(1, 2)
+    values = np.linalg.eigvals(np.linalg.pinv(inner, hermitian=True) @ told).real
+    return np.asarray(np.clip(values.min(axis=1), 0.0, 1.0 - 1e-12))
 
 
 def instruments_p(
@@ -144,11 +180,21 @@ def moved_proxies(P: Array, E: Array, weights: Array, cluster: NDArray[np.int64]
     """
     out = np.full(P.shape[1], np.nan)
     ones = np.column_stack([np.ones(len(P)), E])
-    if P.shape[1] < 4 or not factors_p(P, ones, weights, len(content_proxies(P, ones, weights))) >= UNHELD:
+    if P.shape[1] < 4:
+        return out
+    (corr, seen), n = _given_environment(P, ones, weights), len(P) - ones.shape[1]
+    held = _that_hold_content(corr, seen[:MOST], n)
+    if not factors_p(P, ones, weights, len(held)) >= UNHELD:
         return out
     nobody = np.zeros(len(P))
     for k in range(P.shape[1]):
-        out[k] = direct_p(P[:, k], np.delete(P, k, axis=1), E, nobody, 0.0, 0.0, weights, cluster)
+        # Beyond those looked at, a proxy makes no difference to the choice among the others.
+        if k in seen[:MOST]:
+            held_without = _that_hold_content(corr, [j for j in seen if j != k][:MOST], n)
+        else:
+            held_without = held
+        others, chosen = np.delete(P, k, axis=1), [j - (j > k) for j in held_without]
+        out[k] = _direct_p(P[:, k], others, ones, chosen, nobody, 0.0, 0.0, weights, cluster)
     return out
 
 

@@ -26,8 +26,9 @@ from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
 from proxycal.mixture.answers import answer_rows, widened
 from proxycal.mixture.designs import Data, Frame, Spec
 from proxycal.mixture.features import Basis
-from proxycal.mixture.information import biased_slope, layout_of
+from proxycal.mixture.information import biased_slope
 from proxycal.mixture.laws import Params, Shape
+from proxycal.mixture.scores import layout_of
 from proxycal.mixture.wide.widen import WideLaw
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 

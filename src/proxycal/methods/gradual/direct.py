@@ -34,42 +34,44 @@ class DirectEffect:
     p: float
 
 
-def strongest_direct_effect(
-    fit: MimicFit, reduced: Reduced, basis: Basis, covariance: Array, units: int
-) -> DirectEffect | None:
+def strongest_direct_effect(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> DirectEffect | None:
     """Score test of a direct effect of each environment column on each proxy; None where none can be tested.
 
     The over-identification test spreads over all restrictions at once; a proxy that one column reaches along
     a straight line is seen in far fewer rows by asking for just that.
     """
-    tests = list(_tests(fit, reduced, basis, covariance, units))
+    tests = list(_tests(fit, reduced, basis, units))
     if not tests:
         return None
     proxy, column, p = min(tests, key=lambda test: test[2])
     return DirectEffect(proxy, column, min(p * len(tests), 1.0))
 
 
-def _tests(
-    fit: MimicFit, reduced: Reduced, basis: Basis, covariance: Array, units: int
-) -> Iterator[tuple[int, str, float]]:
+def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> Iterator[tuple[int, str, float]]:
     k1, width = reduced.slopes.shape
     owners, straight = np.array(basis.owners), ~basis.bent
     directions = np.linalg.inv(reduced.whiten)
-    variance = fit.left @ covariance @ fit.left
+    # d slopes / d effect has the columns' directions in the rows of one proxy, zeros elsewhere.
+    own = [slice(proxy * width, (proxy + 1) * width) for proxy in range(k1 - 1)]
+    starts, lefts, spreads = (
+        directions.T @ np.stack(blocks) @ directions
+        for blocks in (
+            [fit.weight[rows, rows] for rows in own],
+            [fit.left[rows, rows] for rows in own],
+            [fit.spread[rows] @ fit.left[:, rows] for rows in own],
+        )
+    )
+    scores = (fit.weight @ fit.misfit)[: (k1 - 1) * width].reshape(k1 - 1, width) @ directions
     for name in dict.fromkeys(basis.owners):
-        columns = directions[:, (owners == name) & straight]
+        columns = np.flatnonzero((owners == name) & straight)
+        block = np.ix_(columns, columns)
         for proxy in range(k1 - 1):
-            rows = slice(proxy * width, (proxy + 1) * width)
-            # d slopes / d effect has the columns' directions in the rows of this proxy, zeros elsewhere.
-            start = columns.T @ fit.weight[rows, rows] @ columns
-            left = columns.T @ fit.left[rows, rows] @ columns
-            shares, vectors = linalg.eigh(left, start)
+            shares, vectors = linalg.eigh(lefts[proxy][block], starts[proxy][block])
             tested = vectors[:, shares > TESTABLE]
             rank = tested.shape[1]
             if rank == 0 or units <= rank:
                 continue
-            score = tested.T @ columns.T @ (fit.weight @ fit.misfit)[rows]
-            spread = tested.T @ columns.T @ variance[rows, rows] @ columns @ tested
-            statistic = float(score @ np.linalg.solve(spread, score))
+            score = scores[proxy, columns] @ tested
+            statistic = float(score @ np.linalg.solve(tested.T @ spreads[proxy][block] @ tested, score))
             f = statistic * (units - rank) / ((units - 1) * rank)
             yield proxy, str(name), float(f_sf(f, rank, units - rank))

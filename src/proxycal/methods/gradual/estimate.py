@@ -98,7 +98,7 @@ def estimate_bias(
     tried = _try_contents(reduced, covariance, n_effective, largest)
     fit = _choose(tried)
     relevance_p = _relevance(reduced, covariance, scores.count)
-    direct = strongest_direct_effect(fit, reduced, basis, covariance, scores.count)
+    direct = strongest_direct_effect(fit, reduced, basis, scores.count)
     normalising = first_stage(reduced, fit.structure.dimension, n_effective)[1]
     tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
     to_units = reduced.whiten * reduced.scale[-1]

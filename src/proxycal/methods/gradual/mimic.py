@@ -68,6 +68,7 @@ class MimicFit:
     bias, bias_cov : (q,), (q, q) in the whitened basis, outcome in residual standard deviations
     normal_cov : (q, q) shape of bias_cov if errors were normal and rows independent, of one row
     weight, left : (p, p) curvature of the likelihood in (slopes, resid), and what the model leaves of it
+    spread : (p, p) = left @ covariance
     misfit : (p,) observed less implied (slopes, resid)
     flat : flat directions beyond the d(d-1)/2 rotations of content
     least_information : of the least determined direction, rotations aside: 1 / its variance
@@ -81,6 +82,7 @@ class MimicFit:
     normal_cov: Array
     weight: Array
     left: Array
+    spread: Array
     misfit: Array
     flat: int
     least_information: float
@@ -211,19 +213,23 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
     """
     structure = fit_structure(reduced, d)
     slopes_of_moments = jacobian(structure)
-    weight = _normal_weight(structure, reduced.slopes.shape[1])
-    information = slopes_of_moments.T @ weight @ slopes_of_moments
+    curvature = _normal_curvature(structure)
+    weighted = _times_curvature(curvature, slopes_of_moments)
+    information = slopes_of_moments.T @ weighted
     values, vectors = np.linalg.eigh(information)
     rotations = d * (d - 1) // 2
     kept, directions = values[rotations:], vectors[:, rotations:]
     flat = int((kept < FLAT * np.median(kept)).sum())
     inverse = (directions / np.maximum(kept, 1e-12)) @ directions.T
-    projection = inverse @ slopes_of_moments.T @ weight
+    projection = inverse @ weighted.T
     width = len(structure.bias)
     influence = projection[-width:]
-    left = weight - weight @ slopes_of_moments @ projection
+    weight = linalg.block_diag(np.kron(curvature[0], np.eye(width)), curvature[1])
+    left = weight - weighted @ projection
+    # left @ covariance, at a fraction of the time: most of the curvature is zeros.
+    spread = _times_curvature(curvature, covariance) - weighted @ (projection @ covariance)
     spare = spare_moments(len(reduced.scale) - 1, width, d)
-    statistic, p, scaled = _over_identification(structure.distance, left, covariance, spare)
+    statistic, p, scaled = _over_identification(structure.distance, spread, spare)
     return MimicFit(
         structure=structure,
         bias=structure.bias,
@@ -231,6 +237,7 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
         normal_cov=inverse[-width:, -width:],
         weight=weight,
         left=left,
+        spread=spread,
         misfit=_misfit(structure, reduced),
         flat=flat,
         least_information=float(kept[0]) * n_effective,
@@ -248,20 +255,17 @@ def _misfit(structure: Structure, reduced: Reduced) -> Array:
     return np.append((reduced.slopes - slopes).ravel(), (reduced.resid - structure.implied)[lower])
 
 
-def _over_identification(
-    distance: float, left: Array, covariance: Array, spare: int
-) -> tuple[float, float, float]:
+def _over_identification(distance: float, spread: Array, spare: int) -> tuple[float, float, float]:
     """Likelihood ratio, its p-value and its value on the chi-square scale, whatever the errors and clusters.
 
     Under the model `distance` is a quadratic form in the sampling error of (slopes, resid), distributed as
-    sum_j l_j chi2_1 with l_j the eigenvalues of left @ covariance. Matching its mean and variance
+    sum_j l_j chi2_1 with l_j the eigenvalues of `spread`. Matching its mean and variance
     (Satterthwaite; Satorra and Bentler 1994) needs two traces and no inverse of a covariance that few
     clusters cannot determine.
     """
     if spare <= 0:
         return 0.0, 1.0, 0.0
-    product = left @ covariance
-    first, second = float(np.trace(product)), float(np.sum(product * product.T))
+    first, second = float(np.trace(spread)), float(np.sum(spread * spread.T))
     if first <= 0.0 or second <= 0.0:
         return 0.0, 1.0, 0.0
     statistic = distance * first / second
@@ -290,14 +294,23 @@ def jacobian(structure: Structure) -> Array:
     return np.vstack([top, bottom])
 
 
-def _normal_weight(structure: Structure, width: int) -> Array:
-    """(p, p) curvature of the quasi-likelihood in (slopes, resid): Sigma^-1 x I and Sigma^-1 x Sigma^-1.
+def _normal_curvature(structure: Structure) -> tuple[Array, Array]:
+    """Curvature of the quasi-likelihood in slopes, Sigma^-1 x I, and in resid, Sigma^-1 x Sigma^-1.
 
-    Both carry the factor 2 of -2 log-likelihood over 2: 1 for the slopes, 1/2 for the covariances.
+    Sigma^-1 (k1, k1) and the second one. Both carry the factor 2 of -2 log-likelihood over 2: 1 for the
+    slopes, 1/2 for the covariances.
     """
     inverse = np.linalg.inv(structure.implied)
     i, j = np.tril_indices(len(inverse))
     # A pair off the diagonal stands for two entries of the matrix.
     twice = np.where(i == j, 1.0, 2.0)
     pairs = inverse[np.ix_(i, i)] * inverse[np.ix_(j, j)] + inverse[np.ix_(i, j)] * inverse[np.ix_(j, i)]
-    return linalg.block_diag(np.kron(inverse, np.eye(width)), 0.25 * pairs * np.outer(twice, twice))
+    return np.asarray(inverse, dtype=float), np.asarray(0.25 * pairs * np.outer(twice, twice), dtype=float)
+
+
+def _times_curvature(curvature: tuple[Array, Array], values: Array) -> Array:
+    """The curvature in (slopes, resid) times values (p, m)."""
+    of_slopes, of_resid = curvature
+    slopes = values[: len(values) - len(of_resid)]
+    by_outcome = of_slopes @ slopes.reshape(len(of_slopes), -1)
+    return np.vstack([by_outcome.reshape(slopes.shape), of_resid @ values[len(slopes) :]])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A basis column of which less than this share of its variance is left beside the others repeats them.
 REPEATED = 1e-8
 # Rows handled at a time: a score has some hundreds of entries.
-CHUNK = 20_000
+CHUNK = 4_096
 # Share of a direction of the basis that must be left of it without a cluster, to be blown up by it.
 LEAST_LEFT = 0.05
 

@@ -207,8 +207,9 @@ def size_of(sample: Sample) -> Size:
     # leaves alpha alone, so u may be centred, which makes the intercepts the plain means i2, i3.
     u, h, w = sample.u, sample.h, sample.w
     W, m = w.sum(), w @ (h * u)
-    s2, s3 = w @ (h * u**2) / m, w @ (h * u**3) / m
-    i2, i3 = w @ u**2 / W, w @ u**3 / W
+    square, cube = u**2, u * u**2  # a power of 3 takes a hundred times as long
+    s2, s3 = w @ (h * square) / m, w @ (h * cube) / m
+    i2, i3 = w @ square / W, w @ cube / W
     sigma2 = (s3 - s2**2 - i2) / 2
     return Size(s2**2 - 4 * (sigma2 - i2), sigma2, m, s2, s3, i2, i3)
 
@@ -221,7 +222,7 @@ def influence(sample: Sample, size: Size) -> np.ndarray:
     """
     u, h, w, P = sample.u, sample.h, sample.w, sample.P
     W = w.sum()
-    e2, e3 = u**2 - size.i2 - size.s2 * u, u**3 - size.i3 - size.s3 * u
+    e2, e3 = u**2 - size.i2 - size.s2 * u, u * u**2 - size.i3 - size.s3 * u
     direct = 6 * size.s2 * h * e2 / size.m + 6 * e2 / W - 2 * h * e3 / size.m
     s2_by_b = -((w * h * (2 * u - size.s2)) @ P) / size.m
     s3_by_b = -((w * h * (3 * u**2 - size.s3)) @ P) / size.m

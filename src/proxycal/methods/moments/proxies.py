@@ -111,7 +111,7 @@ def _slope(
     if not scale > 1e-10:
         return plain, psi_plain
     u = u / scale
-    powers = partial_out(np.column_stack([u, u**2, u**3]), Q, w)
+    powers = partial_out(np.column_stack([u, u**2, u * u**2]), Q, w)
     slopes = np.column_stack([np.ones_like(u), 2 * u, 3 * u**2])
     score = np.linalg.lstsq(powers.T @ (w[:, None] * powers), w @ slopes, rcond=1e-10)[0]
     change = (w * g * (slopes @ score)) @ x_r / scale

@@ -18,7 +18,7 @@ from proxycal.mixture.wide.fit import (
     fit,
     greedy,
     grown,
-    start_from_guess,
+    starts_from_guesses,
 )
 from proxycal.mixture.wide.law import Law, layout, pairs, with_one_size
 from proxycal.mixture.wide.nulls import more_components, scale_by
@@ -75,7 +75,8 @@ def first_bias(problem: Problem, known: Array | None) -> Fitted:
     # A guess is judged on part of the rows; the best two go on to all of them.
     part = spaced(len(problem.y), JUDGE_ROWS)
     few = problem.take(part)
-    tried = [fit(few, ONE_SIZE, start_from_guess(few, ONE_SIZE, tau[part]), TRIAL_STEPS) for tau in every]
+    starts = starts_from_guesses(few, ONE_SIZE, [tau[part] for tau in every])
+    tried = [fit(few, ONE_SIZE, start, TRIAL_STEPS) for start in starts]
     tried.sort(key=lambda one: one.bic)
     distinct = [one for one in tried[1:] if one.bic > tried[0].bic + 0.1][:1]
     return min((fit(problem, ONE_SIZE, one.theta) for one in tried[:1] + distinct), key=lambda one: one.bic)
@@ -169,8 +170,7 @@ def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
     residual = problem.y - content
     wide = 4.0 * 1.48 * float(np.median(np.abs(residual - np.median(residual))))
     tried = []
-    for tau in guesses(problem)[:5]:
-        guess = start_from_guess(problem, ONE_SIZE, tau)
+    for guess in starts_from_guesses(problem, ONE_SIZE, guesses(problem)[:5]):
         theta, size = base.copy(), min(float(guess[simple.alpha][0]), wide)
         gate = guess[simple.gamma]
         prior = expit(gate[0] + problem.E @ gate[1:])

@@ -20,11 +20,11 @@ KEPT = 0.05
 OF_ODDS = 0.2
 
 
-def curvature(likelihood: Likelihood, theta: Array) -> Array:
+def curvature(likelihood: Likelihood, theta: Array, seen: Seen) -> Array:
     """A guess of the second derivatives of minus the log likelihood, (k,), all above zero.
 
-    Sums of squared scores where they are short to write, and elsewhere what known cells would give.
-    Columns are orthonormal, so that parameters hardly share any of it.
+    seen : what the rows say at theta. Sums of squared scores where they are short to write, and elsewhere
+    what known cells would give. Columns are orthonormal, so that parameters hardly share any of it.
     """
     at, n = likelihood.at, likelihood.problem.n
     bend = np.full(at.size, OF_ODDS * n)
@@ -33,7 +33,7 @@ def curvature(likelihood: Likelihood, theta: Array) -> Array:
         bend[part] = place
     bend[at.log_sigma] = bend[at.tau] = 2.0 * n
     kept = KEPT * bend
-    _put_scores(bend, likelihood, likelihood.seen(theta), at)
+    _put_scores(bend, likelihood, seen, at)
     return bend + kept
 
 

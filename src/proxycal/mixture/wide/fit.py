@@ -11,10 +11,10 @@ from scipy.special import expit
 from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
-from proxycal.mixture.wide.minimise import minimise
+from proxycal.mixture.wide.minimise import minimise, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,10 +67,13 @@ def fit(
     likelihood = Likelihood(problem, law)
     lower, upper = widths(likelihood)
     lower[likelihood.at.alpha] = LEAST_SIZE
-    start = np.clip(start, lower, upper)
-    bend = curvature(likelihood, start)
-    theta = minimise(likelihood, start, lower, upper, bend, steps, precision, GRADIENT)
-    return valued(problem, law, theta, extra)
+    start = within(start, lower, upper)
+    seen, value, slopes = likelihood.evaluate(start)
+    bend = curvature(likelihood, start, seen)
+    theta, value = minimise(
+        likelihood, start, lower, upper, bend, steps, precision, GRADIENT, (value, slopes)
+    )
+    return _worth(problem, law, theta, likelihood.penalty(theta)[0] - value, extra)
 
 
 def widths(likelihood: Likelihood) -> tuple[Array, Array]:
@@ -91,7 +94,10 @@ def polished(one: Fitted) -> Fitted:
 def valued(problem: Problem, law: Law, theta: Array, extra: float = 0.0) -> Fitted:
     """The model at given parameters with what it is worth."""
     loglik = Likelihood(problem, law).seen(theta).loglik
-    total = float(loglik @ problem.weights)
+    return _worth(problem, law, theta, float(loglik @ problem.weights), extra)
+
+
+def _worth(problem: Problem, law: Law, theta: Array, total: float, extra: float) -> Fitted:
     paid = n_paid(law, problem.X.shape[1], problem.E.shape[1]) * float(np.log(problem.n))
     return Fitted(law, problem, theta, total, paid - 2.0 * total + extra)
 
@@ -105,31 +111,47 @@ def plain_start(problem: Problem, law: Law) -> Array:
     return theta
 
 
-def start_from_guess(problem: Problem, law: Law, tau: Array) -> Array:
-    """Parameters of a law with one size and one component, from a guess of who is biased, tau (n,)."""
+def starts_from_guesses(problem: Problem, law: Law, guesses: Sequence[Array]) -> list[Array]:
+    """Parameters of a law with one size and one component, from guesses of who is biased, (n,) each.
+
+    All guesses share their least squares: what takes long is the factor of X, not one more outcome.
+    """
     at = layout(law, problem.X.shape[1], problem.E.shape[1])
-    theta = np.zeros(at.size)
-    root = np.sqrt(problem.weights)
-    sd = _least_squares(problem, problem.y)[1]
-    features = np.column_stack([problem.X, tau])
-    size = np.linalg.lstsq(features * root[:, None], problem.y * root, rcond=None)[0][-1]
-    alpha = max(float(size), 0.5 * sd)
-    theta[at.b], left = _least_squares(problem, problem.y - alpha * tau)
-    theta[at.log_sigma] = np.log(max(left, 0.3 * sd, problem.floor))
-    theta[at.alpha] = alpha
     gate = Likelihood(problem, law).G
     assert gate is not None
+    tau = np.column_stack(guesses)
     sure = np.clip(tau, 0.05, 0.95)
-    logit = np.log(sure / (1.0 - sure))
-    theta[at.gamma] = np.linalg.lstsq(gate * root[:, None], logit * root, rcond=None)[0]
-    return theta
+    gates = _slopes(problem, gate, np.log(sure / (1.0 - sure)))
+    outcomes = np.column_stack([problem.y, tau])
+    slopes = _slopes(problem, problem.X, outcomes)
+    residual, starts = outcomes - problem.X @ slopes, []
+    y, sd = residual[:, 0], _sd(problem, residual[:, 0])
+    for i, biased in enumerate(residual.T[1:], start=1):
+        theta = np.zeros(at.size)
+        # The slope of tau beside X is that of what X leaves of both.
+        size = (problem.weights * biased) @ y / max(float((problem.weights * biased) @ biased), 1e-300)
+        alpha = max(float(size), 0.5 * sd)
+        theta[at.b] = slopes[:, 0] - alpha * slopes[:, i]
+        left = _sd(problem, y - alpha * biased)
+        theta[at.log_sigma] = np.log(max(left, 0.3 * sd, problem.floor))
+        theta[at.alpha], theta[at.gamma] = alpha, gates[:, i - 1]
+        starts.append(theta)
+    return starts
+
+
+def _slopes(problem: Problem, X: Array, outcomes: Array) -> Array:
+    """Weighted least squares of outcomes (n,) or (n,k) on columns."""
+    root = np.sqrt(problem.weights)
+    return np.asarray(np.linalg.lstsq(X * root[:, None], (outcomes.T * root).T, rcond=None)[0], dtype=float)
+
+
+def _sd(problem: Problem, residual: Array) -> float:
+    return float(np.sqrt(np.average(residual**2, weights=problem.weights)))
 
 
 def _least_squares(problem: Problem, y: Array) -> tuple[Array, float]:
-    root = np.sqrt(problem.weights)
-    slopes = np.asarray(np.linalg.lstsq(problem.X * root[:, None], y * root, rcond=None)[0], dtype=float)
-    residual = y - problem.X @ slopes
-    return slopes, float(np.sqrt(np.average(residual**2, weights=problem.weights)))
+    slopes = _slopes(problem, problem.X, y)
+    return slopes, _sd(problem, y - problem.X @ slopes)
 
 
 def grown(old: Fitted, law: Law, problem: Problem | None = None) -> Array:

@@ -26,14 +26,15 @@ from proxycal.mixture.wide.law import (
     pairs,
 )
 from proxycal.mixture.wide.ranges import interval_density
+from proxycal.mixture.wide.sums import after_zero, log_sum, normalised, summed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-# The log weight of a lone component.
-ONE = np.zeros((1, 1))
+# The log weight of a lone component, and the scale of a sd that follows nothing.
+ONE, EVEN = np.zeros((1, 1)), np.ones((1, 1))
 # The log sd may move this far with E and content: beyond, a few rows decide alone.
 MOST_LOG_SCALE = 4.0
 
@@ -148,23 +149,23 @@ class Likelihood:
         """Means, variances and prior probabilities of all cells."""
         law, at, rows = self.law, self.at, self.problem
         base = rows.X @ theta[at.b]
-        scale = np.ones((1, 1))
+        scale = EVEN
         if self.S is not None:
-            slopes = theta[at.tau].reshape(-1, self.S.shape[1])
-            scale = np.exp(np.clip(slopes @ self.S.T, -MOST_LOG_SCALE, MOST_LOG_SCALE))
+            log_scale = theta[at.tau].reshape(-1, self.S.shape[1]) @ self.S.T
+            scale = np.exp(np.minimum(np.maximum(log_scale, -MOST_LOG_SCALE), MOST_LOG_SCALE))
         if law.skew:
             return self._skewed(theta, base, scale)
         place, log_weight = np.zeros(law.components), ONE
         mean = base[None]
         if law.components > 1:
-            place = _after_zero(theta[at.d])
+            place = after_zero(theta[at.d])
             mean = base + place[:, None] * scale
-            log_weight = _after_zero(theta[at.c])[:, None]
+            log_weight = after_zero(theta[at.c])[:, None]
             if law.own_slopes:
-                mean = mean + _after_zero(theta[at.k])[:, None] * rows.m
+                mean = mean + after_zero(theta[at.k])[:, None] * rows.m
             if law.weights_by_content:
-                log_weight = log_weight + _after_zero(theta[at.v])[:, None] * rows.m
-            log_weight = log_weight - _log_sum(log_weight)
+                log_weight = log_weight + after_zero(theta[at.v])[:, None] * rows.m
+            log_weight = log_weight - log_sum(log_weight)
         own = (np.exp(theta[at.log_sigma])[:, None] * scale) ** 2 + rows.noise
         if not law.states:
             return Cells(
@@ -180,7 +181,7 @@ class Likelihood:
         if law.by_content:
             shift = shift + theta[at.delta] * rows.m
         means = np.concatenate([mean[None], mean[None] + shift[:, None, :]])
-        variance = own[None] + _after_zero(extra)[:, None, None]
+        variance = own[None] + after_zero(extra)[:, None, None]
         log_prior, log_gate = self._gate(theta, shift)
         log_prior = log_prior[:, None, :]
         return Cells(
@@ -210,7 +211,7 @@ class Likelihood:
             log_gate = np.concatenate([log_yes - logit, log_yes])
         else:
             full = np.concatenate([np.zeros((1, logit.shape[1])), logit])
-            log_gate = full - _log_sum(full)
+            log_gate = full - log_sum(full)
         shares = self.log_shares(theta)
         if shares is not None:
             return np.concatenate([log_gate[:1], log_gate[1:] + shares[:, None]]), log_gate
@@ -222,8 +223,8 @@ class Likelihood:
             return self.bins.log_share
         if not self.law.shared_gate:
             return None
-        odds = _after_zero(theta[self.at.split])
-        return np.asarray(odds - _log_sum(odds))
+        odds = after_zero(theta[self.at.split])
+        return np.asarray(odds - log_sum(odds))
 
     def _logit(self, theta: Array) -> Array:
         """(gates, n) what each gate says of each row, before its outcome; of trusted rows: never."""
@@ -251,22 +252,26 @@ class Likelihood:
         cells = self.cells(theta)
         density, _, _ = self._density(cells)
         density += cells.log_prior
-        return Seen(*_normalised(density), cells)
+        return Seen(*normalised(density), cells)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Minus the penalised log likelihood, and its gradient: what an optimiser asks for."""
+        return self.evaluate(theta)[1:]
+
+    def evaluate(self, theta: Array) -> tuple[Seen, float, Array]:
+        """What the rows say, and the answer to the optimiser."""
         cells = self.cells(theta)
         density, by_mean, by_log_sd = self._density(cells)
         density += cells.log_prior
-        loglik, r = _normalised(density)
-        total = float(loglik.sum())
+        seen = Seen(*normalised(density), cells)
+        total, r = float(np.add.reduce(seen.loglik)), seen.r
         if self.weights is not None:
-            total, r = float(loglik @ self.weights), r * self.weights
+            total, r = float(seen.loglik @ self.weights), r * self.weights
         by_mean *= r
         by_log_sd *= r
         gradient = self._gradient(theta, cells, r, by_mean, by_log_sd)
-        value, slope = self._penalty(theta)
-        return value - total, slope - gradient
+        value, slope = self.penalty(theta)
+        return seen, value - total, slope - gradient
 
     def _density(self, cells: Cells) -> tuple[Array, Array, Array]:
         """Log density of each cell, and its derivatives by the mean and by the log sd."""
@@ -286,8 +291,8 @@ class Likelihood:
     def _gradient(self, theta: Array, cells: Cells, r: Array, by_mean: Array, by_log_sd: Array) -> Array:
         law, at, rows = self.law, self.at, self.problem
         gradient = np.zeros(at.size)
-        by_place = np.add.reduce(by_mean, axis=0)
-        gradient[at.b] = np.add.reduce(by_place, axis=0) @ rows.X
+        by_place = summed(by_mean, 0)
+        gradient[at.b] = summed(by_place, 0) @ rows.X
         if law.skew:
             part = cells.own[None] / cells.variance
             width = np.exp(theta[at.log_skew]) * cells.scale
@@ -302,21 +307,21 @@ class Likelihood:
         own_part = by_log_sd
         if law.states and (law.spread or law.cv):
             own_part = by_log_sd * (cells.own[None] / cells.variance)
-        by_own = np.add.reduce(own_part, axis=0)
-        gradient[at.log_sigma] = by_own.sum(axis=1)
+        by_own = summed(own_part, 0)
+        gradient[at.log_sigma] = np.add.reduce(by_own, axis=1)
         if law.components > 1:
             scale = cells.scale[1:] if len(cells.scale) > 1 else cells.scale
-            gradient[at.d] = (by_place[1:] * scale).sum(axis=1)
+            gradient[at.d] = np.add.reduce(by_place[1:] * scale, axis=1)
             prior = np.exp(cells.log_weight[1:])
-            left = r.sum(axis=0)[1:] - (prior if self.weights is None else prior * self.weights)
-            gradient[at.c] = left.sum(axis=1)
+            left = summed(r, 0)[1:] - (prior if self.weights is None else prior * self.weights)
+            gradient[at.c] = np.add.reduce(left, axis=1)
             if law.weights_by_content:
                 gradient[at.v] = left @ rows.m
             if law.own_slopes:
                 gradient[at.k] = by_place[1:] @ rows.m
         if self.S is not None:
             by_scale = by_own + by_place * cells.place[:, None] * cells.scale
-            slopes = by_scale @ self.S if law.scale_by_component else by_scale.sum(axis=0) @ self.S
+            slopes = by_scale @ self.S if law.scale_by_component else summed(by_scale, 0) @ self.S
             gradient[at.tau] = slopes.ravel()
         if law.states:
             self._bias_gradient(gradient, theta, cells, r, by_mean, by_log_sd - own_part)
@@ -327,13 +332,13 @@ class Likelihood:
     ) -> None:
         """The part of sizes and gate; by_extra: derivative by the log of the sd that sizes add."""
         law, at, m = self.law, self.at, self.problem.m
-        pulled, biased = by_mean[1:].sum(axis=1), r[1:].sum(axis=1)
+        pulled, biased = summed(by_mean[1:], 1), summed(r[1:], 1)
         if law.cv and self.bins is not None:
             alpha = theta[at.alpha][0]
             gradient[at.alpha] = self.bins.mean @ pulled.sum(axis=1) + by_extra[1:].sum() / alpha
             biased = biased.sum(axis=0, keepdims=True)
         else:
-            gradient[at.alpha] = pulled.sum(axis=1)
+            gradient[at.alpha] = np.add.reduce(pulled, axis=1)
         if law.shared_gate:
             shares = self.log_shares(theta)
             assert shares is not None
@@ -362,7 +367,7 @@ class Likelihood:
         left = biased - (prior if self.weights is None else prior * self.weights)
         gradient[at.gamma] = (left @ self.G).ravel()
 
-    def _penalty(self, theta: Array) -> tuple[float, Array]:
+    def penalty(self, theta: Array) -> tuple[float, Array]:
         """The ridge on slopes of gate and weights, so that perfectly separated groups keep a finite gate."""
         at = self.at
         slope = np.zeros(at.size)
@@ -373,31 +378,3 @@ class Likelihood:
             slope[at.gate_y] = RIDGE * theta[at.gate_y]
         slope[at.v] = RIDGE * theta[at.v]
         return 0.5 * float(slope @ theta), slope
-
-
-def _after_zero(values: Array) -> Array:
-    """The values after a zero: the first component, or state, is what the others are relative to."""
-    out = np.zeros(len(values) + 1)
-    out[1:] = values
-    return out
-
-
-def _log_sum(values: Array) -> Array:
-    """Log of the sum of exponentials over the first axis, kept as an axis."""
-    top = values.max(axis=0, keepdims=True)
-    return np.asarray(top + np.log(np.exp(values - top).sum(axis=0, keepdims=True)))
-
-
-def _normalised(joint: Array) -> tuple[Array, Array]:
-    """Log likelihood (n,) and posterior (T,J,n) from the joint log density of cells, which is overwritten."""
-    flat = joint.reshape(-1, joint.shape[-1])
-    if len(flat) == 1:
-        return flat[0].copy(), np.ones_like(joint)
-    top = np.maximum.reduce(flat, axis=0)
-    flat -= top
-    np.exp(flat, out=flat)
-    total = np.add.reduce(flat, axis=0)
-    flat /= total
-    np.log(total, out=total)
-    total += top
-    return total, flat.reshape(joint.shape)
