@@ -33,6 +33,7 @@ NETWORKS = {
     "methods.paper.networks.batches",
     "methods.paper.networks.device",
     "methods.paper.networks.gaussian",
+    "methods.paper.networks.hidden",
     "methods.paper.networks.nets",
     "methods.paper.networks.rows",
     "methods.paper.networks.state",

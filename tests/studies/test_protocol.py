@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from proxycal.effect.match import match_effect
 from proxycal.errors import SettingsError
 from proxycal.methods.paper.settings import PaperSettings
 from proxycal.settings import Settings
@@ -70,6 +71,16 @@ def test_held_out_outcomes_change_no_fit(sim):
     rows = folds[0].fitted
     assert before.alpha == after.alpha
     np.testing.assert_array_equal(before.a[rows], after.a[rows])
+
+
+def test_alpha_among_the_held_out_rows_is_matched_among_them_alone(sim):
+    fold = make_folds(sim, 4)[0]
+    usual, answer = (paper_answers([fold], SMALL, among_held_out=among)[0] for among in (False, True))
+    out = fold.held_out
+    by_hand = match_effect(fold.arrays.y[out], answer.z[out], answer.p_biased[out] > 0.5)
+    assert answer.alpha == pytest.approx(by_hand.alpha)
+    assert answer.alpha != usual.alpha
+    np.testing.assert_array_equal(answer.a, usual.a)
 
 
 @pytest.mark.parametrize("n", [200, 203])

@@ -71,7 +71,7 @@ def test_as_published_changes_the_settings_and_the_noise_of_every_cell():
     plain, published = (studies.synthetic(True, ["paper"], flag).cells[0].settings for flag in (False, True))
     assert studies.paper_settings(plain).section("paper").cut == "mixture"
     asked = studies.paper_settings(published).section("paper")
-    assert (asked.cut, asked.depth, asked.min_steps, asked.d_z) == ("quantile", 3, 0, 5)
+    assert (asked.cut, asked.quantile, asked.adjust, asked.d_z) == ("quantile", 0.4, False, 5)
     # Quieter proxies are nearer to a line in each other.
     noisy, quiet = (studies.draw(cell).table[["p_1", "p_2"]].corr().iloc[0, 1] for cell in (plain, published))
     assert quiet > noisy

@@ -3,8 +3,9 @@
     fold f:  nine tenths of the units -> encoder, method (a ninth of them validates: 80/10/10)
              one tenth                -> answers of the frozen fit, put beside the truth
 
-`alpha` is the estimate of the frozen fit; `alpha_held_out`, where a method matches, is the mean local effect
-of held-out biased rows against the fitted unbiased ones.
+`alpha` is the estimate of the frozen fit, or, asked so, what the frozen networks of the paper's method give
+when held-out rows are matched among themselves; `alpha_held_out`, where a method matches, is the mean local
+effect of held-out biased rows against the fitted unbiased ones.
 """
 
 from __future__ import annotations
@@ -148,8 +149,13 @@ def judge(answer: Answer, fold: Fold, truth: Truth) -> dict[str, float]:
     return scores
 
 
-def paper_answers(folds: Sequence[Fold], settings: Settings, batched: bool = True) -> list[Answer]:
-    """The paper's method on every fold; batched, the networks of all folds are trained as one model."""
+def paper_answers(
+    folds: Sequence[Fold], settings: Settings, batched: bool = True, among_held_out: bool = False
+) -> list[Answer]:
+    """The paper's method on every fold; batched, the networks of all folds are trained as one model.
+
+    among_held_out : whether alpha comes from the held-out rows alone, not from the fitted ones.
+    """
     # Torch is loaded only where it is needed.
     from proxycal.methods.paper.fit import fit_paper, fit_paper_together
 
@@ -160,7 +166,7 @@ def paper_answers(folds: Sequence[Fold], settings: Settings, batched: bool = Tru
             fits = fit_paper_together(parts, rows, settings)
         else:
             fits = [fit_paper(part.take(own), settings) for part, own in zip(parts, rows, strict=True)]
-        answers |= {f: _of_paper(fit, folds[f]) for f, fit in zip(group, fits, strict=True)}
+        answers |= {f: _of_paper(fit, folds[f], among_held_out) for f, fit in zip(group, fits, strict=True)}
     return [answers[f] for f in range(len(folds))]
 
 
@@ -180,11 +186,11 @@ def _alike(folds: Sequence[Fold]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _of_paper(fit: PaperFit, fold: Fold) -> Answer:
+def _of_paper(fit: PaperFit, fold: Fold, among_held_out: bool) -> Answer:
     said = fit.predict(fold.arrays)
     score = fit.split.sign * said.a
     return Answer(
-        alpha=fit.estimate.alpha,
+        alpha=fit.alpha_among(fold.arrays.take(fold.held_out)) if among_held_out else fit.estimate.alpha,
         p_biased=said.p_biased,
         y_cal=said.y_cal,
         y_fit=fit.sign * fit.bias.reconstruct(score, said.z),

@@ -57,9 +57,9 @@ SIZES, LATENTS, ALPHAS, NOISES = (
 )
 REAL_LATENTS = (5, 10, 15, 20)
 QUICK_FOLDS = 3
-# Scales of the noise with `as_published`: proxies are published as reconstructed with an RMSE of 0.1 at
-# d_z = 1, which leaves no room for more.
-PUBLISHED_NOISE: dict[str, Any] = {"sd_y": 0.1, "sd_obs": 0.1, "sd_proxy": 0.1}
+# Noise of the proxies with `as_published`: they are published as reconstructed with an RMSE of 0.1 to 0.2,
+# which ours of sd 0.5 does not allow.
+PUBLISHED_NOISE: dict[str, Any] = {"sd_proxy": 0.2}
 # What the networks are asked beyond their defaults, which are the published values where stated.
 NETWORK: dict[str, Any] = {}
 # Published settings of real data: 100 epochs instead of 50.
@@ -214,7 +214,8 @@ def ask(settings: Mapping[str, Any], folds: Sequence[Fold], truth: Truth) -> lis
     method, seed = settings["method"], int(settings["seed"])
     require_networks([method])
     if method == "paper":
-        return paper_answers(folds, paper_settings(settings))
+        held_out = bool(settings.get("as_published"))
+        return paper_answers(folds, paper_settings(settings), among_held_out=held_out)
     if method == "exact":
         return exact_answers(folds, Settings(direction="over", random_state=seed))
     if method.startswith("tedvae"):

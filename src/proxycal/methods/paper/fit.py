@@ -114,6 +114,13 @@ class PaperFit:
         matches = self._matches(*self._latents(arrays))
         return Effects(self.sign * matches.tau, matches.n_matched, matches.neighbours, matches.distances)
 
+    def alpha_among(self, arrays: Arrays) -> float:
+        """The matched size among these rows alone, by the frozen networks and the frozen cut."""
+        y, z, a = self._latents(arrays)
+        adjust = self.content.settings.adjust
+        content, biased = z[:, _matched_on(self.content)], self.split.biased(a)
+        return match_effect(y, content, biased, self.controls.k, arrays.weights, adjust=adjust).alpha
+
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
         values = {
