@@ -166,12 +166,12 @@ def _pipe(here: Path) -> Seen:
 
 @case("terminal", "Ctrl-C during a fit")
 def _interrupt(here: Path) -> Seen:
-    from proxycal.model import ProxyCalibrator
+    from proxycal import fitting
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    ProxyCalibrator.fit_files = stop
+    fitting.fit_files = stop
     code, _, err = shell("fit", "table.csv", *FIT, "--out", "new")
     return code == 130 and err.count("\n") == 1, f"exit {code}: {err}"
 
