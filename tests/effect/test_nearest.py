@@ -143,12 +143,17 @@ def test_a_search_is_made_once_and_not_sent_along():
     np.testing.assert_array_equal(copy.search.nearest(queries, 4), index.search.nearest(queries, 4))
 
 
+@pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
-@pytest.mark.parametrize("steps", [0, 2])
-def test_the_exact_search_finds_what_scikit_learn_does(d, steps):
-    # On a grid many points are equally near.
-    z = np.unique(_points(400, d) if steps == 0 else np.round(steps * _points(400, d)), axis=0)
-    for count in (1, min(6, len(z)), len(z)):
-        found = ExactSearch(z).nearest(z, count)
+def test_the_exact_search_finds_the_nearest_and_of_ties_the_first(tied, d):
+    """By brute force, with whole numbers so that ties are exact; without them scikit-learn finds the same."""
+    z = np.round(2.0 * _points(300, d)) if tied else _points(300, d)
+    count = 6
+    found = np.sort(ExactSearch(z).nearest(z, count), axis=1)
+    squared = ((z[:, None, :] - z[None, :, :]) ** 2).sum(axis=2)
+    by_hand = np.sort(np.argsort(squared, axis=1, kind="stable")[:, :count], axis=1)
+    np.testing.assert_array_equal(found, by_hand)
+    assert sorted(ExactSearch(z).nearest(z[:1], len(z))[0]) == list(range(len(z)))
+    if not tied:
         theirs = NearestNeighbors(algorithm="kd_tree").fit(z).kneighbors(z, count, return_distance=False)
-        np.testing.assert_array_equal(np.sort(found), np.sort(theirs))
+        np.testing.assert_array_equal(found, np.sort(theirs, axis=1))

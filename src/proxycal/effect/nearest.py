@@ -16,13 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.spatial import KDTree
-
-if TYPE_CHECKING:
-    from sklearn.neighbors import NearestNeighbors
 
 # Above this dimension a tree visits nearly all points and plain distances by matrix product are faster.
 TREE_DIMENSIONS = 8
@@ -31,8 +28,8 @@ EXACT_DIMENSIONS = 6
 # About where the graph, with its building, is as fast as all distances in 20 dimensions.
 EXACT_POINTS = 50_000
 
-# Two programs may order distances in up to 8 dimensions otherwise where they differ by this share: rounding.
-TIED = 16.0 * float(np.finfo(float).eps)
+# Distances that differ by no more than this share are tied, on every processor.
+TIED = 1e-9
 
 # Links of a point and width of the search that finds them. Of the nearest 6 among a million normal points in
 # 20 dimensions, 0.965 are then found at width 64, 0.995 at width 128.
@@ -65,31 +62,32 @@ class ExactSearch:
     points: np.ndarray
 
     def nearest(self, queries: np.ndarray, count: int) -> np.ndarray:
-        """Positions (n, count) of the points nearest to queries (n, d), in no order that means anything."""
+        """Positions (n, count) of the points nearest to queries (n, d), in no order that means anything.
+
+        Of points that are tied for the last place, those that come first in `points` are taken.
+        """
         if self.points.shape[1] > TREE_DIMENSIONS:
-            return self._by_sklearn(queries, count)
+            # Loaded here: it takes a second, and content seldom has so many dimensions.
+            from sklearn.neighbors import NearestNeighbors
+
+            every = NearestNeighbors(algorithm="brute").fit(self.points)
+            return np.asarray(every.kneighbors(queries, count, return_distance=False))
         distance, found = map(np.asarray, self._tree.query(queries, np.arange(1, count + 2)))
         found = found[:, :count]
-        # Where the last is as near as the next, scikit-learn says which is taken, as it always has.
         tied = distance[:, count - 1] >= (1.0 - TIED) * distance[:, count]
-        if tied.any():
-            found[tied] = self._by_sklearn(queries[tied], count)
+        for row in np.flatnonzero(tied):
+            found[row] = self._first(queries[row], count, float(distance[row, count - 1]))
         return found
+
+    def _first(self, query: np.ndarray, count: int, reach: float) -> np.ndarray:
+        """Points nearer to a query than `reach`, then the first of those at that distance, count in all."""
+        near = np.sort(self._tree.query_ball_point(query, (1.0 + TIED) * reach))
+        at_reach = np.linalg.norm(self.points[near] - query, axis=1) >= (1.0 - TIED) * reach
+        return np.concatenate([near[~at_reach], near[at_reach]])[:count]
 
     @cached_property
     def _tree(self) -> KDTree:
         return KDTree(self.points)
-
-    @cached_property
-    def _neighbours(self) -> NearestNeighbors:
-        # Loaded here, because it takes a second and most searches need only the tree.
-        from sklearn.neighbors import NearestNeighbors
-
-        how = "kd_tree" if self.points.shape[1] <= TREE_DIMENSIONS else "brute"
-        return NearestNeighbors(algorithm=how).fit(self.points)
-
-    def _by_sklearn(self, queries: np.ndarray, count: int) -> np.ndarray:
-        return np.asarray(self._neighbours.kneighbors(queries, count, return_distance=False))
 
 
 @dataclass(frozen=True, slots=True)
