@@ -14,7 +14,7 @@ import pytest
 
 from proxycal.errors import SettingsError, StoreError
 from proxycal.studies import studies
-from proxycal.studies.experiments import make, perform, write_sanity
+from proxycal.studies.experiments import make, page, perform, write_sanity
 from proxycal.studies.sweep import How
 
 CHEAP = ("proxy-only", "oracle")
@@ -59,6 +59,19 @@ def test_a_study_killed_halfway_ends_like_a_whole_one(tmp_path):
     assert {"results.parquet", "results.csv", "results.md", "tables/table3_semisynthetic.tex"} <= outputs(
         whole
     ).keys()
+
+
+@pytest.mark.parametrize(("methods", "as_published", "command", "alpha"), [
+    ([], False, "proxycal experiment synthetic --quick", "estimated on the fitted folds"),
+    (["paper"], True, "proxycal experiment synthetic --quick --as-published --methods paper",
+     "held-out rows of a fold"),
+])  # fmt: skip
+def test_a_page_says_what_makes_it_again_and_where_alpha_comes_from(methods, as_published, command, alpha):
+    study = make("synthetic", True, methods, as_published=as_published)
+    long = pd.DataFrame({"error": [""], "cell": ["x"]})
+    text = page(study, long, [], [], "code")
+    assert f"Made by `{command}` with" in text
+    assert alpha in text
 
 
 def test_sanity_pages_stand_beside_a_study_on_request(tmp_path, monkeypatch):

@@ -53,10 +53,11 @@ _READING = (
     "A cell of a table shows our mean ± sd over folds, then the published mean ± sd in brackets. `paper` is "
     "the published procedure, with this package's choices where the paper leaves one open; `exact` is the "
     "default method; `oracle` is matching that knows who is biased (other methods can beat it where the "
-    "outcome has a spike, such as zero earnings in JOBS). alpha is estimated on the fitted folds; every "
-    "other metric is computed on held-out rows. In the tables by n and d_z the published figure is always "
-    "that of the paper's own method."
+    "outcome has a spike, such as zero earnings in JOBS). {alpha}; every other metric is computed on "
+    "held-out rows. In the tables by n and d_z the published figure is always that of the paper's own method."
 )
+_FITTED = "alpha is estimated on the fitted folds"
+_HELD_OUT = "alpha of `paper` comes from the held-out rows of a fold, matched among themselves"
 
 
 def perform(study: Study, out: Path, how: How) -> str:
@@ -155,9 +156,8 @@ def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequ
     torch = f" torch {metadata.version('torch')}." if study.trains_networks else ""
     lines = [
         f"# The paper's {study.name} study{_QUICK if study.quick else ''}", "",
-        f"Made by `proxycal experiment {study.name}{' --quick' if study.quick else ''}"
-        f"{' --as-published' if study.as_published else ''}` with "
-        f"{machine(code)}{torch}", "", _READING, "",
+        f"Made by `{_command(study)}` with {machine(code)}{torch}", "",
+        _READING.format(alpha=_HELD_OUT if study.as_published else _FITTED), "",
     ]  # fmt: skip
     lines += [to_markdown(grid) for grid in grids]
     lines += [f"![{name}](figures/{name}.png)\n" for name in pictures]
@@ -165,3 +165,15 @@ def page(study: Study, long: pd.DataFrame, grids: Sequence[Grid], pictures: Sequ
     lines += ["## Cells that failed", ""] if len(failed) else []
     lines += [f"- {row.cell}: {row.error}" for row in failed.itertuples()]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _command(study: Study) -> str:
+    """What makes the study again, but for the folder."""
+    ran = list(dict.fromkeys(str(cell.settings["method"]) for cell in study.cells))
+    every = [name for name in studies.METHODS if (study.name, name) != ("synthetic", "tedvae-treatment")]
+    flags = [
+        *(["--quick"] if study.quick else []),
+        *(["--as-published"] if study.as_published else []),
+        *([f"--methods {','.join(ran)}"] if ran != every else []),
+    ]
+    return " ".join(["proxycal experiment", study.name, *flags])
