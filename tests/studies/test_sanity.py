@@ -38,6 +38,15 @@ def test_recovered_latents_are_drawn_on_the_true_scale():
         np.testing.assert_allclose(drawn[:, 1], z[:, k], atol=1e-9)
 
 
+def test_the_title_of_a_page_with_one_latent_is_not_cut_off():
+    z = np.random.default_rng(0).normal(size=(50, 1))
+    figure = latents_page(z, z, "dataset synthetic, n 10000, d_z 1, alpha 10, noise gaussian")
+    figure.canvas.draw()
+    title = next(text for text in figure.texts if text.get_text() == figure.get_suptitle())
+    extent = title.get_window_extent(figure.canvas.get_renderer())
+    assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
+
+
 def test_all_four_pages_are_written_as_pdf_and_png(tmp_path):
     sim = simulate(n=60, d_z=2, d_e=2, n_proxies=2)
     curve = np.linspace(3.0, 1.0, 4)

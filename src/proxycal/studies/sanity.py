@@ -162,7 +162,8 @@ def latents_page(z: np.ndarray, z_hat: np.ndarray, title: str) -> Figure:
     guess = align(z, z_hat).apply(z_hat)
     columns = min(5, z.shape[1])
     rows = -(-z.shape[1] // columns)
-    figure = _page(columns * 2.4, rows * 2.5, f"Recovered against true latents: {title}")
+    # No narrower than its title, which is as long for one latent as for five.
+    figure = _page(max(columns * 2.4, 7.2), rows * 2.5, f"Recovered against true latents: {title}")
     panels = figure.subplots(rows, columns, squeeze=False)
     for k, (panel, true, recovered) in enumerate(zip(panels.flat, z.T, guess.T, strict=False)):
         panel.plot(true, recovered, ".", markersize=2, color="#0072B2", rasterized=True)
