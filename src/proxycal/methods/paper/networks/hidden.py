@@ -37,6 +37,10 @@ class _Folded:
     mean: Tensor
     variance: Tensor
 
+    def saved(self, weight: Tensor, gamma: Tensor) -> tuple[Tensor, ...]:
+        """What `_unfold` needs of the forward pass."""
+        return self.with_ones, weight, self.weight_cov, self.folded, gamma, self.scale, self.count
+
 
 def _fold(x: Tensor, weight: Tensor, gamma: Tensor, beta: Tensor, mask: Tensor) -> _Folded:
     n_in = x.shape[1]
@@ -97,9 +101,7 @@ class LinearNormRelu(torch.autograd.Function):
         """The layer, the mean and the variance."""
         part = _fold(x, weight, gamma, beta, mask)
         out = torch.bmm(part.folded, part.with_ones).relu_()
-        ctx.save_for_backward(
-            part.with_ones, weight, part.weight_cov, part.folded, gamma, part.scale, part.count, out
-        )
+        ctx.save_for_backward(*part.saved(weight, gamma), out)
         ctx.mark_non_differentiable(part.mean, part.variance)
         return out, part.mean, part.variance
 
@@ -139,9 +141,7 @@ class LinearNormReluLinear(torch.autograd.Function):
         out = x.new_empty(len(x), weight_out.shape[1], x.shape[2])
         for f, hidden in _by_blocks(part.folded, part.with_ones):
             torch.baddbmm(bias_out[f], weight_out[f], hidden, out=out[f])
-        ctx.save_for_backward(
-            part.with_ones, weight, part.weight_cov, part.folded, gamma, part.scale, part.count, weight_out
-        )
+        ctx.save_for_backward(*part.saved(weight, gamma), weight_out)
         ctx.mark_non_differentiable(part.mean, part.variance)
         return out, part.mean, part.variance
 
