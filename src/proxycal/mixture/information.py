@@ -14,7 +14,7 @@ from proxycal.mixture.scores import Layout, RowScores, layout_of
 from proxycal.mixture.sums import Elsewhere, Summed, add_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from proxycal.mixture.sums import Chunked
 
     Array = NDArray[np.float64]
+
+
+# Twice the log likelihood left to gain, at a maximum: where Newton's method ends, and what is as good.
+ARRIVED, NEARLY = 1e-10, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,11 @@ class Curvature:
     decrement: float
     definite: bool
 
+    @property
+    def arrived(self) -> bool:
+        """Whether this is a maximum."""
+        return self.definite and self.decrement < ARRIVED
+
 
 def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     """Score and inverse curvature of one model in its free parameters."""
@@ -139,32 +148,33 @@ def sandwich(params: Params, info: Information, rules: Rules, n: float) -> Sandw
     return Sandwich(cov, cov[np.ix_(wanted, wanted)], at.decrement, at.definite)
 
 
-def newton(
-    params: Params,
-    chunks: Chunked,
-    rules: Rules,
-    max_steps: int = 8,
-    info: Information | None = None,
-    past_saddles: bool = False,
-) -> tuple[Params, bool]:
-    """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a step of Newton's method has led: the parameters, the sums there, and how it curves there."""
 
-    One pass over the rows for each step: what a step is judged by is also what the next one is made of.
-    info: the sums at the parameters given, where they are known. past_saddles: go on uphill where the
-    likelihood curves the wrong way, for where EM has crept as far as it would come: how two components that
-    are nearly the same share their rows can be such a direction, of which the bias knows nothing.
+    params: Params
+    info: Information
+    near: Curvature
+
+
+def uphill(
+    params: Params, chunks: Chunked, rules: Rules, info: Information | None = None
+) -> Iterator[Step]:
+    """Newton's steps, from where it begins to where no part of a step leads further up.
+
+    One pass over the rows for each step: what a step is judged by is also what the next one is made of. Where
+    the likelihood curves the wrong way a step still leads up: away from a saddle, by how much it curves. How
+    two components that are nearly the same share their rows can be such a direction, along which EM creeps.
+    info: the sums at the parameters given, where they are known.
     """
     shape = rules.shapes[0]
     layout = layout_of(params, shape)
     info = information(params, chunks, shape) if info is None else info
-    for _ in range(max_steps):
-        at = curvature(params, info, rules)
-        if not at.definite and not past_saddles:
-            return params, False
-        if at.decrement < 1e-10:
-            return params, at.definite
+    while True:
+        near = curvature(params, info, rules)
+        yield Step(params, info, near)
         value = info.loglik - float(penalty(params)[0])
-        step = at.to_full @ (at.inverse @ at.score)
+        step = near.to_full @ (near.inverse @ near.score)
         for part in (1.0, 0.5, 0.25, 0.1, 0.04):
             moved = from_vector(to_vector(params, shape, layout) + part * step, params, shape, layout)
             moved = replace(moved, log_sigma=np.maximum(moved.log_sigma, np.log(rules.floor)))
@@ -172,9 +182,24 @@ def newton(
             if info.loglik - float(penalty(moved)[0]) >= value - 1e-9 * abs(value):
                 break
         else:
-            return params, False
+            return
         params = moved
-    return params, at.definite and at.decrement < 1e-6
+
+
+def newton(
+    params: Params, chunks: Chunked, rules: Rules, max_steps: int = 8, past_saddles: bool = False
+) -> tuple[Params, bool]:
+    """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
+
+    past_saddles: go on where the likelihood curves the wrong way, for where EM has crept as far as it would.
+    """
+    for taken, at in enumerate(uphill(params, chunks, rules)):
+        params, definite = at.params, at.near.definite
+        if not definite and not past_saddles:
+            return params, False
+        if at.near.decrement < ARRIVED or taken == max_steps:
+            return params, definite and at.near.decrement < NEARLY
+    return params, False
 
 
 def to_vector(params: Params, shape: Shape, layout: Layout) -> Array:
