@@ -10,8 +10,8 @@ import proxycal.mixture.compare as exact
 import proxycal.mixture.designs as designs
 from proxycal.mixture import maximise
 from proxycal.mixture.designs import Data
-from proxycal.mixture.em import run
 from proxycal.mixture.full_data import fit_full_data
+from proxycal.mixture.information import uphill
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.testing.worlds import draw_world
 
@@ -116,13 +116,20 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     sample = exact.fit_exact(part, total=2000.0)
 
     def passes(later):
+        monkeypatch.setattr(maximise, "LATER_PAST_SADDLES", later)
         monkeypatch.setattr(maximise, "LATER", later)
         steps = []
-        monkeypatch.setattr(maximise, "run", lambda *a, **k: steps.append(1) or run(*a, **k))
+
+        def counted(*given):
+            for step in uphill(*given):
+                steps.append(step)
+                yield step
+
+        monkeypatch.setattr(maximise, "uphill", counted)
         answer = fit_full_data(sample, lambda frame: frame.chunks(data), 2000.0, part)
         return answer, len(steps)
 
-    left, few = passes(maximise.LATER)
+    left, few = passes(maximise.LATER_PAST_SADDLES)
     whole, many = passes(1e9)
     assert left.converged
     assert left.gain < -15.0

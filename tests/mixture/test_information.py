@@ -1,11 +1,12 @@
 """Scores and Hessians against numerical derivatives; the sandwich against White and the cluster formula."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from proxycal.mixture.em import Rules, run
+from proxycal.mixture.em import Rules, penalty, run
 from proxycal.mixture.information import (
     curvature,
     from_vector,
@@ -14,6 +15,7 @@ from proxycal.mixture.information import (
     robust_information,
     sandwich,
     to_vector,
+    uphill,
 )
 from proxycal.mixture.laws import Rows, Shape, posterior
 from proxycal.mixture.scores import Layout
@@ -267,3 +269,18 @@ def test_newton_goes_past_a_saddle_to_the_maximum_that_em_creeps_to(draw_rows, d
     assert converged
     far = run(start, [rows], rules, max_steps=3000, tol=1e-12)
     assert information(made, [rows], shape).loglik == pytest.approx(far.loglik[0], abs=1e-4)
+
+
+def test_every_step_leads_up_and_knows_the_sums_of_where_it_led(draw_rows, draw_params):
+    shape = Shape(2, "shared", shift=True)
+    rows = [draw_rows(n=120, seed=seed, weights=True) for seed in (0, 1)]
+    rules = Rules.of([shape], 3, FLOOR)
+    steps = list(islice(uphill(draw_params(shape, rows[0]), rows, rules), 12))
+    values = [step.info.loglik - float(penalty(step.params)[0]) for step in steps]
+    assert len(steps) > 3
+    assert (np.diff(values) > -1e-6).all()
+    assert not steps[0].near.definite
+    for step in steps:
+        here = information(step.params, rows, shape)
+        assert step.info.loglik == here.loglik
+        np.testing.assert_array_equal(step.info.hessian, here.hessian)

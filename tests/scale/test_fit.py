@@ -125,6 +125,19 @@ def test_jobs_change_no_digit_and_workers_that_stand_in_another_folder_find_the_
         same_digits(model, alone)
 
 
+@pytest.mark.usefixtures("short_batches")
+def test_to_hold_what_is_encoded_changes_no_digit(world, monkeypatch):
+    passes = []
+    transform = fit_module.Encoder.transform
+    monkeypatch.setattr(fit_module.Encoder, "transform", lambda *given: passes.append(1) or transform(*given))
+    held = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    few = len(passes)
+    monkeypatch.setattr(fit_module, "HELD", 0)
+    anew = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    same_digits(held, anew)
+    assert len(passes) > 3 * few
+
+
 def test_the_order_of_rows_changes_nothing(world, pieces):
     shuffled = world.table().sample(frac=1.0, random_state=3)
     same(pieces, ProxyCalibrator(world.roles, direction="over").fit(shuffled), rtol=1e-9)

@@ -90,11 +90,6 @@ class Curvature:
     decrement: float
     definite: bool
 
-    @property
-    def arrived(self) -> bool:
-        """Whether this is a maximum."""
-        return self.definite and self.decrement < ARRIVED
-
 
 def curvature(params: Params, info: Information, rules: Rules) -> Curvature:
     """Score and inverse curvature of one model in its free parameters."""
@@ -157,19 +152,16 @@ class Step:
     near: Curvature
 
 
-def uphill(
-    params: Params, chunks: Chunked, rules: Rules, info: Information | None = None
-) -> Iterator[Step]:
+def uphill(params: Params, chunks: Chunked, rules: Rules) -> Iterator[Step]:
     """Newton's steps, from where it begins to where no part of a step leads further up.
 
     One pass over the rows for each step: what a step is judged by is also what the next one is made of. Where
     the likelihood curves the wrong way a step still leads up: away from a saddle, by how much it curves. How
     two components that are nearly the same share their rows can be such a direction, along which EM creeps.
-    info: the sums at the parameters given, where they are known.
     """
     shape = rules.shapes[0]
     layout = layout_of(params, shape)
-    info = information(params, chunks, shape) if info is None else info
+    info = information(params, chunks, shape)
     while True:
         near = curvature(params, info, rules)
         yield Step(params, info, near)

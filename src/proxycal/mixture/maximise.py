@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.mixture.em import Rules, run
-from proxycal.mixture.information import newton, uphill
+from proxycal.mixture.information import ARRIVED, NEARLY, newton, uphill
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.select import Model, bic, floor_of
 from proxycal.mixture.sums import Summed, add_up
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from proxycal.mixture.sums import Chunked
 
 
-# Steps of Newton's method past saddles at the most, and steps of EM where they end before the maximum.
-LAST_STEPS, STEPS, CLIMBS = 30, 30, 4
-# Where the likelihood curves the wrong way, all later steps together are taken to bring no more than LATER
-# times what the last one brought.
-LATER = 25.0
+# Steps of Newton's method past saddles at the most; SOON the neighbourhood of a maximum is as good as the
+# maximum. Steps of EM where they end before it, and how often both.
+LAST_STEPS, SOON, STEPS, CLIMBS = 30, 8, 30, 4
+# What all later steps together bring at the most, in units of what a quadratic foretells of the next: where
+# it bends down in all directions, and where not. In 72 models of 45,000 rows, of 229 steps with more than 0.5
+# (in BIC) to come after them, 219 had less than 3 units and 2 to come.
+LATER, LATER_PAST_SADDLES = 2.0, 4.0
 # A model this far (in BIC) behind the best of its kind will not catch up any more; one that is FAR behind
 # that, or THRESHOLDS.too_far_behind, after a few steps is left at once, as later steps bring a third of it.
 BEHIND, FAR = 5.0, 30.0
@@ -38,16 +40,11 @@ def maximise(at: Model, chunks: Chunked, floor: float, n: float, bar: float = np
     """
     rules = Rules.of([at.shape], at.params.beta.shape[2], floor_of(at.shape, floor))
     for _ in range(CLIMBS):
-        gain = np.inf
         for taken, step in enumerate(islice(uphill(at.params, chunks, rules), LAST_STEPS)):
-            now = _worth(at, step, n)
-            if step.near.arrived:
-                return replace(now, converged=True)
-            gain = at.bic - now.bic if taken else np.inf
-            # A quadratic foretells what is left to gain, as a difference of BIC; twice that is more than
-            # there is. Where there is none, the last step does.
-            left = min(2.0 * step.near.decrement if step.near.definite else np.inf, LATER * gain)
-            at = now
+            at, near = _worth(at, step, n), step.near
+            if near.definite and near.decrement < (ARRIVED if taken < SOON else NEARLY):
+                return replace(at, converged=True)
+            left = near.decrement * (LATER if near.definite else LATER_PAST_SADDLES)
             if at.bic - left > bar:
                 return at
         at = replace(at, params=run(at.params, chunks, rules, max_steps=STEPS, tol=1e-3).params)
@@ -73,7 +70,8 @@ def valued(shape: Shape, params: Params, chunks: Chunked, n: float, converged: b
 
 def _worth(at: Model, step: Step, n: float) -> Model:
     """The model where a step has led."""
-    return Model(at.shape, step.params, step.info.loglik, bic(at.shape, step.info.loglik, step.params, n), False)
+    loglik = step.info.loglik
+    return Model(at.shape, step.params, loglik, bic(at.shape, loglik, step.params, n), False)
 
 
 @dataclass(frozen=True, slots=True)

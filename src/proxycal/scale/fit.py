@@ -19,10 +19,11 @@ import os
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proxycal.engine import check_scheduler
+from proxycal.engine import ONE_THREAD, check_scheduler
 from proxycal.errors import ReadingNote, SettingsError, TableError
 from proxycal.methods.registry import METHODS
 from proxycal.reading.table import read_table, understood
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 # Tables in memory up to this size are fitted as they are; larger ones, and only those, go in pieces.
 LARGE = 200_000
+# Numbers that are held of a frame in memory once they are encoded (0.5 GB): to encode it anew is a fifth of a
+# pass over it.
+HELD = 64_000_000
 
 # What a method makes of a piece: a record with `+` where it is added up.
 R = TypeVar("R")
@@ -58,7 +62,8 @@ class EncodedPieces:
     """A table in pieces, as a method sees it: arrays, a piece at a time, and a sample of all of it.
 
     sample : rows that stand for all, weighted accordingly. n, weight : of all rows that are used.
-    unit : the mean of the table's sampling weights, which is a weight of one.
+    unit : the mean of the table's sampling weights, which is a weight of one. held : the pieces, encoded
+    once, where memory holds them all; else none, and every pass encodes them anew.
     """
 
     pieces: Pieces
@@ -67,9 +72,13 @@ class EncodedPieces:
     sample: Arrays
     n: int
     weight: float
+    held: tuple[Arrays, ...] = ()
 
     def add_up(self, function: Callable[[Arrays], R]) -> R:
         """The sum of what the function makes of every piece."""
+        if self.held:
+            with ONE_THREAD:
+                return reduce(add, map(function, self.held))
         return self.pieces.add_up(partial(_encoded, self.encoder, self.unit, function))
 
     def in_turn(self, function: Callable[[Arrays], R]) -> Iterator[R]:
@@ -183,6 +192,8 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
         # A truth column without a single truth is as good as none.
         read, arrays = replace(encoder, roles=replace(roles, truth=None)), replace(arrays, truth=None)
     table = EncodedPieces(pieces, read, unit, arrays, encoder.rows_kept, seen.weight / unit)
+    if isinstance(pieces, FramePieces) and len(pieces.frame) * _numbers_a_row(arrays) <= HELD:
+        table = replace(table, held=tuple(table.in_turn(lambda piece: piece)))
     method = METHODS[settings.method].choose(seen.validated)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
@@ -195,6 +206,10 @@ def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], fra
         return None
     arrays = encoder.transform(frame)
     return function(replace(arrays, weights=given_weights(frame, encoder.roles, arrays.kept) / unit))
+
+
+def _numbers_a_row(arrays: Arrays) -> int:
+    return arrays.P.shape[1] + arrays.E.shape[1] + len(arrays.levels) + 4
 
 
 def _refuse_gaps(seen: Summary, roles: Roles, settings: Settings) -> None:
