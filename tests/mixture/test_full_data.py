@@ -116,7 +116,6 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
     sample = exact.fit_exact(part, total=2000.0)
 
     def passes(later):
-        monkeypatch.setattr(maximise, "LATER_PAST_SADDLES", later)
         monkeypatch.setattr(maximise, "LATER", later)
         steps = []
 
@@ -129,7 +128,7 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
         answer = fit_full_data(sample, lambda frame: frame.chunks(data), 2000.0, part)
         return answer, len(steps)
 
-    left, few = passes(maximise.LATER_PAST_SADDLES)
+    left, few = passes(maximise.LATER)
     whole, many = passes(1e9)
     assert left.converged
     assert left.gain < -15.0
