@@ -45,6 +45,8 @@ def test_the_distance_to_the_published_cells_is_the_difference_put_in():
     assert same["bias"] == pytest.approx(0, abs=1e-9)
     assert same["sd"] == pytest.approx(0, abs=1e-9)
     assert off["bias"] == pytest.approx(0.07)
+    assert off["bias_500"] == pytest.approx(0.07)
+    assert np.isnan(off["bias_2500"])
     assert off["sd"] == pytest.approx(0, abs=1e-9)
     # Published with 0.19 for this data set.
     assert same["rmse_proxies"] == pytest.approx(0.10)

@@ -197,8 +197,9 @@ def distances(results: pd.DataFrame) -> pd.DataFrame:
     """How far each choice is from the published cells that it was run on, the nearest bias first.
 
     bias, rmse, sd : mean absolute difference to the published relative bias, relative RMSE (bias and sd
-    together) and relative sd over folds. true_rmse_A : relative RMSE against the truth at alpha = A, of the
-    means over folds. rmse_proxies : the same difference for the reconstruction of the proxies.
+    together) and relative sd over folds; bias_N : of the bias, over data sets of N rows. true_rmse_A : relative
+    RMSE against the truth at alpha = A, of the means over folds. rmse_proxies : the same difference for the
+    reconstruction of the proxies.
     """
     published = paper_table("table2_alpha")[[*KEYS[1:], "mean", "sd"]]
     own = results[results["metric"] == "alpha"].merge(published, on=KEYS[1:], suffixes=("", "_published"))
@@ -215,11 +216,14 @@ def distances(results: pd.DataFrame) -> pd.DataFrame:
         row = {"choice": name, "cells": len(part)}
         for ours, called in (("bias", "bias"), ("rmse", "rmse"), ("spread", "sd")):
             row[called] = float((part[ours] - part[f"{ours}_published"]).abs().mean())
+        for n in SIZES:
+            at = part[part["n"] == n]
+            row[f"bias_{n}"] = float((at["bias"] - at["bias_published"]).abs().mean())
         row["rmse_proxies"] = float((seen["mean"] - seen["mean_published"]).abs().mean())
         for alpha in ALPHAS:
-            at = part.loc[part["alpha"] == alpha, "bias"]
-            row[f"mean_bias_{alpha}"] = float(at.mean()) if len(at) else np.nan
-            row[f"true_rmse_{alpha}"] = float(np.sqrt((at**2).mean())) if len(at) else np.nan
+            errors = part.loc[part["alpha"] == alpha, "bias"]
+            row[f"mean_bias_{alpha}"] = float(errors.mean()) if len(errors) else np.nan
+            row[f"true_rmse_{alpha}"] = float(np.sqrt((errors**2).mean())) if len(errors) else np.nan
         rows.append(row)
     return pd.DataFrame(rows).sort_values("bias", kind="stable").reset_index(drop=True)
 
@@ -235,9 +239,9 @@ def page(
             ", ".join(str(value) for value in dict.fromkeys(part[key])) for key in ("d_z", "noise", "folds")
         )
         ran.append(f"n = {n}: d_z {d_z}; {noise}; {folds} folds")
-    names = ["choice", "cells", "bias", "RMSE", "sd", "proxies"]
+    names = ["choice", "cells", "bias", *(f"n = {n:,}" for n in SIZES), "RMSE", "sd", "proxies"]
     names += [f"{what}, alpha = {alpha}" for alpha in ALPHAS for what in ("mean bias", "true RMSE")]
-    keys = ["bias", "rmse", "sd", "rmse_proxies"]
+    keys = ["bias", *(f"bias_{n}" for n in SIZES), "rmse", "sd", "rmse_proxies"]
     keys += [f"{key}_{alpha}" for alpha in ALPHAS for key in ("mean_bias", "true_rmse")]
     rows = [[str(row["choice"]), str(row["cells"]), *map(_number, row[keys])] for _, row in table.iterrows()]
     command, mark = ("ablation --quick", " (QUICK RUN, not evidence)") if quick else ("ablation", "")
@@ -247,9 +251,9 @@ def page(
         f"{n_done} of {n_cells} cells of the grid are here: {'. '.join(ran)}. "
         f"The rest: `proxycal experiment {command} --out DIR`, `--resume` if it stops.", "",
         "bias, RMSE, sd: mean absolute difference to the published relative bias, relative RMSE and relative "
-        "sd over folds of table 2, over the cells run; proxies: the same for the reconstruction of the "
-        "proxies. mean bias and true RMSE: of the estimates against the truth, relative. Choices are "
-        "comparable where they have the same cells.", "",
+        "sd over folds of table 2, over the cells run; n = 500 and so on: of the bias, over the cells of that "
+        "many rows; proxies: for the reconstruction of the proxies. mean bias and true RMSE: of the estimates "
+        "against the truth, relative. Choices are comparable where they have the same cells.", "",
         *markdown_table(names, rows), "", *_within_reach(results), "The choices:", "",
         *[f"- {name}: {CHOICES[name].says}" for name in table["choice"]],
     ]  # fmt: skip
