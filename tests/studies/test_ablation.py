@@ -108,3 +108,16 @@ def test_every_choice_is_a_setting_of_the_method():
         PaperSettings(**choice.paper)
         assert choice.says, name
     assert ablation.FOLDS == 5
+
+
+def test_a_page_says_how_to_go_on_while_there_is_more_to_run():
+    done = done_like_published(0.0)
+    results = by_cell(done)
+    failed = [replace(done[0], rows=[], error="TableError: too few")]
+    part, whole, with_failures = (
+        ablation.page(results, distances(results), n_cells, "code", False, errors)
+        for n_cells, errors in ((5, []), (3, []), (4, failed))
+    )
+    assert "--resume" in part
+    assert "--resume" not in whole
+    assert "1 failed" in with_failures

@@ -197,9 +197,9 @@ def distances(results: pd.DataFrame) -> pd.DataFrame:
     """How far each choice is from the published cells that it was run on, the nearest bias first.
 
     bias, rmse, sd : mean absolute difference to the published relative bias, relative RMSE (bias and sd
-    together) and relative sd over folds; bias_N : of the bias, over data sets of N rows. true_rmse_A : relative
-    RMSE against the truth at alpha = A, of the means over folds. rmse_proxies : the same difference for the
-    reconstruction of the proxies.
+    together) and relative sd over folds; bias_N : of the bias, over data sets of N rows. true_rmse_A :
+    relative RMSE against the truth at alpha = A, of the means over folds. rmse_proxies : the same difference
+    for the reconstruction of the proxies.
     """
     published = paper_table("table2_alpha")[[*KEYS[1:], "mean", "sd"]]
     own = results[results["metric"] == "alpha"].merge(published, on=KEYS[1:], suffixes=("", "_published"))
@@ -245,14 +245,16 @@ def page(
     keys += [f"{key}_{alpha}" for alpha in ALPHAS for key in ("mean_bias", "true_rmse")]
     rows = [[str(row["choice"]), str(row["cells"]), *map(_number, row[keys])] for _, row in table.iterrows()]
     command, mark = ("ablation --quick", " (QUICK RUN, not evidence)") if quick else ("ablation", "")
+    rest = f" The rest: `proxycal experiment {command} --out DIR`, `--resume` if it stops."
+    if n_done + len(failed) == n_cells:
+        rest = f" {len(failed)} failed, and are listed at the end." if failed else ""
     lines = [
         f"# Which choices come nearest to the published table{mark}", "",
         f"Made by `proxycal experiment {command} --out DIR` with {machine(code)}", "",
-        f"{n_done} of {n_cells} cells of the grid are here: {'. '.join(ran)}. "
-        f"The rest: `proxycal experiment {command} --out DIR`, `--resume` if it stops.", "",
+        f"{n_done} of {n_cells} cells of the grid are here: {'. '.join(ran)}.{rest}", "",
         "bias, RMSE, sd: mean absolute difference to the published relative bias, relative RMSE and relative "
-        "sd over folds of table 2, over the cells run; n = 500 and so on: of the bias, over the cells of that "
-        "many rows; proxies: for the reconstruction of the proxies. mean bias and true RMSE: of the estimates "
+        "sd over folds of table 2, over the cells run; n = 500 and so on: of the bias, over cells of so many "
+        "rows; proxies: for the reconstruction of the proxies. mean bias and true RMSE: of the estimates "
         "against the truth, relative. Choices are comparable where they have the same cells.", "",
         *markdown_table(names, rows), "", *_within_reach(results), "The choices:", "",
         *[f"- {name}: {CHOICES[name].says}" for name in table["choice"]],
