@@ -78,7 +78,7 @@ def test_errors_are_the_sandwich_of_least_squares(clustered, draw_problem):
     problem = draw_problem(n=150, weights=True)
     model = fit(problem, Law(), plain_start(problem, Law()))
     cluster = np.arange(150) // 5 if clustered else None
-    sure = errors(model.likelihood, model.theta, cluster, lambda theta: float(theta[1]))
+    sure = errors(model.likelihood, model.theta, cluster, lambda theta, _: float(theta[1]))
     X, w = problem.X, problem.weights
     score = X * (problem.y - X @ model.theta[:3])[:, None]
     # A row of weight w counts as w rows.
@@ -103,6 +103,6 @@ def test_a_width_at_its_bound_is_held(draw_problem):
     model = fit(problem, Law(), plain_start(problem, Law()))
     at = model.likelihood.at
     assert model.theta[at.log_sigma][0] == pytest.approx(np.log(3.0))
-    sure = errors(model.likelihood, model.theta, None, lambda theta: float(theta[1]))
+    sure = errors(model.likelihood, model.theta, None, lambda theta, _: float(theta[1]))
     assert (sure.covariance[at.log_sigma] == 0.0).all()
     assert (np.diag(sure.covariance)[at.b] > 0.0).all()

@@ -62,7 +62,7 @@ def test_the_search_never_ends_below_where_it_began(draw, who):
     problem = problem_of(setup)
     first = first_bias(problem, None)
     null = fit(problem, Law(components=1), plain_start(problem, Law()))
-    models = search_biases(first, null)
+    models = search_biases(first, null).models
     assert min(model.bic for model in models) <= first.bic
     assert all(model.law.claims_bias for model in models)
 

@@ -123,7 +123,7 @@ def test_greedy_takes_what_pays_and_nothing_else():
     problem = Problem(y, np.ones((n, 1)), E, rng.normal(size=n), np.ones(n))
     first = fit(problem, Law(), plain_start(problem, Law()))
     tried = {"components": more_components(2), "by E": scale_by("E"), "by content": scale_by("m")}
-    best = min(greedy(first, tried, 4), key=lambda model: model.bic)
+    best = min(greedy(first, tried, 4).models, key=lambda model: model.bic)
     assert best.law == Law(scale="E")
     assert best.theta[best.likelihood.at.tau][0] == pytest.approx(0.5, abs=0.1)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.wide.likelihood import Seen
+    from proxycal.mixture.wide.likelihood import Problem, Seen
 
     Array = NDArray[np.float64]
 
@@ -45,8 +45,17 @@ class Answers:
 def answers(likelihood: Likelihood, theta: Array) -> Answers:
     """The answers of a model with a bias for the rows of its likelihood."""
     seen = likelihood.seen(theta)
+    cells = seen.cells
+    p, size, square, against = _sizes(likelihood.problem.y, seen)
+    content = cells.mean[0]
+    mu = (np.exp(cells.log_weight) * content).sum(axis=0)
+    spread = np.sqrt(np.maximum(square - size**2, 0.0))
+    return Answers(p, size, spread, mu, _prior(likelihood, theta, seen, mu), against)
+
+
+def _sizes(y: Array, seen: Seen) -> tuple[Array, Array, Array, Array]:
+    """P(biased) of each row; mean and mean square of its bias if it has one; P(a bias below zero)."""
     cells, r = seen.cells, seen.r
-    y = likelihood.problem.y
     shift = np.broadcast_to(cells.shift, (len(r) - 1, r.shape[2]))[:, None]
     extra = cells.variance[1:] - cells.own
     # A size that varies is drawn towards what the outcome says of it.
@@ -59,10 +68,7 @@ def answers(likelihood: Likelihood, theta: Array) -> Answers:
     size = (biased * mean).sum(axis=(0, 1)) / safe
     square = (biased * (within + mean**2)).sum(axis=(0, 1)) / safe
     against = (biased * (shift < 0.0)).sum(axis=(0, 1))
-    content = cells.mean[0]
-    mu = (np.exp(cells.log_weight) * content).sum(axis=0)
-    spread = np.sqrt(np.maximum(square - size**2, 0.0))
-    return Answers(p, size, spread, mu, _prior(likelihood, theta, seen, mu), against)
+    return p, size, square, against
 
 
 def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array:
@@ -83,9 +89,14 @@ def _prior(likelihood: Likelihood, theta: Array, seen: Seen, mu: Array) -> Array
 
 def mean_size(likelihood: Likelihood, theta: Array) -> float:
     """The mean bias among the biased."""
-    found = answers(likelihood, theta)
-    mass = likelihood.problem.weights * found.p_biased
-    return float(mass @ found.size / max(mass.sum(), 1e-300))
+    return mean_size_of(likelihood.problem, likelihood.seen(theta))
+
+
+def mean_size_of(problem: Problem, seen: Seen) -> float:
+    """The same from what the rows say."""
+    p, size, _, _ = _sizes(problem.y, seen)
+    mass = problem.weights * p
+    return float(mass @ size / max(mass.sum(), 1e-300))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +110,15 @@ class Errors:
 
 
 def errors(
-    likelihood: Likelihood, theta: Array, cluster: NDArray[np.intp] | None, size: Callable[[Array], float]
+    likelihood: Likelihood,
+    theta: Array,
+    cluster: NDArray[np.intp] | None,
+    size: Callable[[Array, Seen], float],
 ) -> Errors:
-    """Sandwich of the parameters, and by the delta method of a function of them.
+    """Sandwich of the parameters, and by the delta method of a function of them and of what the rows say.
 
     Differences of the analytic gradient give the curvature, differences of the rows' log likelihood the
-    scores: the same evaluations serve both.
+    scores: the same evaluations serve both, and the size.
     """
     n, k = len(likelihood.problem.y), len(theta)
     hessian, scores, slope = np.empty((k, k)), np.empty((n, k)), np.empty(k)
@@ -112,9 +126,10 @@ def errors(
         step = np.zeros(k)
         step[i] = STEP
         up, down = theta + step, theta - step
-        hessian[i] = (likelihood(up)[1] - likelihood(down)[1]) / (2.0 * STEP)
-        scores[:, i] = (likelihood.seen(up).loglik - likelihood.seen(down).loglik) / (2.0 * STEP)
-        slope[i] = (size(up) - size(down)) / (2.0 * STEP)
+        (seen_up, _, slopes_up), (seen_down, _, slopes_down) = map(likelihood.evaluate, (up, down))
+        hessian[i] = (slopes_up - slopes_down) / (2.0 * STEP)
+        scores[:, i] = (seen_up.loglik - seen_down.loglik) / (2.0 * STEP)
+        slope[i] = (size(up, seen_up) - size(down, seen_down)) / (2.0 * STEP)
     # A width at its bound is no maximum, and has no error of its own.
     lower, upper = widths(likelihood)
     free = np.flatnonzero((theta > lower + AT_BOUND) & (theta < upper - AT_BOUND))
@@ -133,4 +148,4 @@ def errors(
     # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
     # beside it.
     variance = float(slope @ covariance @ slope)
-    return Errors(size(theta), float(np.sqrt(max(variance, 0.0))), covariance, scores)
+    return Errors(size(theta, likelihood.seen(theta)), float(np.sqrt(max(variance, 0.0))), covariance, scores)

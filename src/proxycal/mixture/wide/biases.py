@@ -14,6 +14,7 @@ from proxycal.mixture.wide.fit import (
     FAR_FROM_PAYING,
     TRIAL_STEPS,
     Fitted,
+    Search,
     extend,
     fit,
     greedy,
@@ -135,18 +136,18 @@ def extensions(exact_outcome: bool, q: int) -> Extensions:
     }
 
 
-def search_biases(first: Fitted, null: Fitted) -> list[Fitted]:
+def search_biases(first: Fitted, null: Fitted) -> Search:
     """Models with a bias, grown from one size while BIC falls, and from the null's shape if it is close."""
     allowed = extensions(first.problem.low is None, first.problem.E.shape[1])
-    models = greedy(first, allowed, ROUNDS)
-    models += _two_components_on(models, allowed)
-    best = min(one.bic for one in models)
+    search = greedy(first, allowed, ROUNDS)
+    search += _two_components_on(search.models, allowed)
+    best = min(one.bic for one in search.models)
     if null.law.components > 1 and not null.law.skew and best > null.bic - SECOND_TRACK:
-        models += greedy(_on_top_of(null, first.problem), allowed, ROUNDS)
-    return models
+        search += greedy(_on_top_of(null, first.problem), allowed, ROUNDS)
+    return search
 
 
-def _two_components_on(models: list[Fitted], allowed: Extensions) -> list[Fitted]:
+def _two_components_on(models: list[Fitted], allowed: Extensions) -> Search:
     """Models grown from the best with two more components, where one more nearly paid and two do.
 
     Noise with a peak and two tails needs three: a greedy search stops before the first of the two.
@@ -155,9 +156,9 @@ def _two_components_on(models: list[Fitted], allowed: Extensions) -> list[Fitted
     one_more = replace(best.law, components=best.law.components + 1)
     near = min((one for one in models if one.law == one_more), key=lambda one: one.bic, default=None)
     if near is None or one_more.components >= MOST_COMPONENTS:
-        return []
+        return Search([], [])
     two_more = extend(near, replace(one_more, components=one_more.components + 1))
-    return greedy(two_more, allowed, ROUNDS) if two_more.bic < best.bic else []
+    return greedy(two_more, allowed, ROUNDS) if two_more.bic < best.bic else Search([], [])
 
 
 def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
@@ -182,8 +183,11 @@ def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
     return fit(problem, law, best.theta)
 
 
-def other_sizes(bias: Fitted) -> list[Fitted]:
-    """The same bias with other laws of its sizes: how far its mean depends on which of them is taken."""
+def other_sizes(bias: Fitted, search: Search) -> list[Fitted]:
+    """The same bias with other laws of its sizes: how far its mean depends on which of them is taken.
+
+    search : the one that found it, and has tried most of them.
+    """
     law = bias.law
     if law.states > 1:
         return [extend(bias, replace(law, states=law.states + 1))] if law.states < MOST_SIZES else []
@@ -197,7 +201,8 @@ def other_sizes(bias: Fitted) -> list[Fitted]:
         others = [replace(law, spread=True), replace(law, by_content=True)]
         others += [replace(law, states=2, shared_gate=shared) for shared in (True, False)]
         others += [replace(law, cv=cv) for cv in (USUAL_CV, *OTHER_CVS)]
-    tried = [extend(bias, other, TRIAL_STEPS) for other in others if other != law]
+    known = {one.law: one for model, one in search.tried if model is bias}
+    tried = [known.get(other) or extend(bias, other, TRIAL_STEPS) for other in others if other != law]
     # The first steps show which are out of reach of the interval.
     return [fit(one.problem, one.law, one.theta, PROFILE_STEPS) for one in tried if _near(one, bias)]
 

@@ -114,10 +114,11 @@ def compare_widely(setup: Setup) -> Wide:
     nulls = search_nulls(null_problem)
     best_null = min(nulls, key=lambda one: one.bic)
     mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
-    biases = search_biases(replace(first, problem=problem), best_null)
+    search = search_biases(replace(first, problem=problem), best_null)
+    biases = search.models
     bias = min(biases, key=lambda one: one.bic)
     if bias.bic < best_null.bic + FAR_BEHIND:
-        biases += other_sizes(bias)
+        biases = biases + other_sizes(bias, search)
         bias = min(biases, key=lambda one: one.bic)
     bias = polished(bias)
     found = answers(bias.likelihood, bias.theta)

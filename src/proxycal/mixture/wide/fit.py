@@ -312,13 +312,26 @@ def _split_components(theta: Array, law: Law, problem: Problem) -> list[Array]:
     return starts
 
 
-def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], rounds: int) -> list[Fitted]:
-    """Add the extension that lowers BIC most until none does: every model on the way, the last one the best.
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search saw: models on the way, the last one the best; (model, extension after trial steps)."""
+
+    models: list[Fitted]
+    tried: list[tuple[Fitted, Fitted]]
+
+    def __add__(self, other: Search) -> Search:
+        """Two searches as one."""
+        return Search(self.models + other.models, self.tried + other.tried)
+
+
+def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], rounds: int) -> Search:
+    """Add the extension that lowers BIC most until none does.
 
     Extensions are tried with a few steps each; the best is finished. One that is far from paying for itself
     is not tried again.
     """
     best, seen, dead = first, [first], set[str]()
+    every: list[tuple[Fitted, Fitted]] = []
     for _ in range(rounds):
         tried: list[Fitted] = []
         for name, extension in extensions.items():
@@ -330,13 +343,14 @@ def greedy(first: Fitted, extensions: dict[str, Callable[[Law], Law | None]], ro
             if one.bic > best.bic + FAR_FROM_PAYING:
                 dead.add(name)
             tried.append(one)
+        every += [(best, one) for one in tried]
         tried = sorted((one for one in tried if one.bic < best.bic + NEARLY_PAYS), key=lambda one: one.bic)
         finished = [fit(one.problem, one.law, one.theta) for one in tried[:2]]
         seen += finished
         if not finished or min(one.bic for one in finished) >= best.bic - LEAST_GAIN:
-            return [*seen, best]
+            break
         best = min(finished, key=lambda one: one.bic)
-    return [*seen, best]
+    return Search([*seen, best], every)
 
 
 # BIC, after the trial steps, behind the model it extends: above the first an extension is not tried again,

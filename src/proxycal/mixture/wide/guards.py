@@ -152,7 +152,18 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     if not keep.any():
         return 1.0
     statistic = float((((vectors[:, keep].T @ total) ** 2) / values[keep]).sum())
-    return float(chi2_sf(statistic, int(keep.sum())))
+    return float(chi2_sf(statistic * _variance_left(left, 2 + E.shape[1] + bends.shape[1]), int(keep.sum())))
+
+
+def _variance_left(left: Array, columns: int) -> float:
+    """The part of the variance of scores that is left of them once they are freed of columns of the gate.
+
+    Each takes one row out of those that the outcome decides, and not the gate. left (n,) : what it decides. In
+    1,000 rows with 40 columns of E those are 200, and the test without this part is 1.8 times too large.
+    """
+    square = left * left
+    rows = float(square.sum()) ** 2 / max(float((square * square).sum()), 1e-300)
+    return max(1.0 - columns / max(rows, 1.0), 0.0)
 
 
 def _upper_tail(wide: Wide) -> float:

@@ -66,7 +66,7 @@ EXTENSIONS: Extensions = {
 def search_nulls(problem: Problem) -> list[Fitted]:
     """Models without a bias, grown from one component while BIC falls, and skewed noise with a scale by E."""
     first = fit(problem, Law(), plain_start(problem, Law()))
-    models = greedy(first, EXTENSIONS, ROUNDS)
+    models = greedy(first, EXTENSIONS, ROUNDS).models
     return models + skewed(problem)
 
 
@@ -112,7 +112,7 @@ def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) ->
         tried.append(fit(wider, same, grown(bias, same, wider)))
     winner = min(tried, key=lambda one: one.bic)
     if winner.bic < best.bic:
-        tried += greedy(winner, EXTENSIONS, 3)
+        tried += greedy(winner, EXTENSIONS, 3).models
     return tried
 
 

@@ -15,7 +15,7 @@ from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import newton_then_em, valued
 from proxycal.mixture.select import floor_of, size_of, undercharged
-from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size
+from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size, mean_size_of
 from proxycal.mixture.wide.biases import ratio_margin
 from proxycal.mixture.wide.compare import Setup, compare_widely
 from proxycal.mixture.wide.detectable import detectable
@@ -206,7 +206,7 @@ def widen(
     likelihood = wide.bias.likelihood
     sure = None
     if gain > 0.0 or not stands:
-        sure = errors(likelihood, wide.bias.theta, cluster, lambda theta: mean_size(likelihood, theta))
+        sure = errors(likelihood, wide.bias.theta, cluster, lambda _, now: mean_size_of(likelihood.problem, now))
     guards = guard(
         plain if stands else None,
         rows,
