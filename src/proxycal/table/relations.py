@@ -99,6 +99,10 @@ def _copied(x: NDArray[np.float64], y: NDArray[np.float64]) -> str | None:
         return "is the outcome in other units (a + b * outcome)"
     if len(np.unique(y)) < _DISTINCT:
         return ""
+    steps = np.diff(y[np.argsort(x)])
+    # Ties of x may be in any order among themselves, which only ranks can tell.
+    if steps.min() < 0.0 < steps.max() and len(np.unique(x)) == len(x):
+        return None
     ranks_x, ranks_y = pd.Series(x).rank(), pd.Series(y).rank()
     if (ranks_x == ranks_y).all() or (ranks_x == len(x) + 1 - ranks_y).all():
         return "puts the rows in exactly the order of the outcome, as log(outcome) would"

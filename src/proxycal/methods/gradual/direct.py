@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
+from proxycal.methods.gradual.mimic import times_curvature
 from proxycal.tails import f_sf
 
 if TYPE_CHECKING:
@@ -53,25 +54,36 @@ def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> Iterato
     directions = np.linalg.inv(reduced.whiten)
     # d slopes / d effect has the columns' directions in the rows of one proxy, zeros elsewhere.
     own = [slice(proxy * width, (proxy + 1) * width) for proxy in range(k1 - 1)]
+    left = [fit.left_of(proxy) for proxy in range(k1 - 1)]
     starts, lefts, spreads = (
         directions.T @ np.stack(blocks) @ directions
         for blocks in (
-            [fit.weight[rows, rows] for rows in own],
-            [fit.left[rows, rows] for rows in own],
-            [fit.spread[rows] @ fit.left[:, rows] for rows in own],
+            [of_proxy * np.eye(width) for of_proxy in fit.curvature[0].diagonal()[:-1]],
+            [one[rows] for rows, one in zip(own, left, strict=True)],
+            [fit.spread[rows] @ one for rows, one in zip(own, left, strict=True)],
         )
     )
-    scores = (fit.weight @ fit.misfit)[: (k1 - 1) * width].reshape(k1 - 1, width) @ directions
+    weighted = times_curvature(fit.curvature, fit.misfit[:, None])[: (k1 - 1) * width, 0]
+    scores = weighted.reshape(k1 - 1, width) @ directions
     for name in dict.fromkeys(basis.owners):
         columns = np.flatnonzero((owners == name) & straight)
-        block = np.ix_(columns, columns)
-        for proxy in range(k1 - 1):
-            shares, vectors = linalg.eigh(lefts[proxy][block], starts[proxy][block])
-            tested = vectors[:, shares > TESTABLE]
-            rank = tested.shape[1]
+        block = (slice(None), columns[:, None], columns)
+        of_proxies = zip(lefts[block], starts[block], spreads[block], scores[:, columns], strict=True)
+        for proxy, (kept, start, spread, score) in enumerate(of_proxies):
+            statistic, rank = _statistic(kept, start, spread, score)
             if rank == 0 or units <= rank:
                 continue
-            score = scores[proxy, columns] @ tested
-            statistic = float(score @ np.linalg.solve(tested.T @ spreads[proxy][block] @ tested, score))
             f = statistic * (units - rank) / ((units - 1) * rank)
             yield proxy, str(name), float(f_sf(f, rank, units - rank))
+
+
+def _statistic(left: Array, start: Array, spread: Array, score: Array) -> tuple[float, int]:
+    """The score statistic of some columns, and in how many directions they can be tested."""
+    if len(score) == 1:  # most columns: no need of an eigenvector
+        if not left[0, 0] > TESTABLE * start[0, 0]:
+            return 0.0, 0
+        return float(score[0] ** 2 / spread[0, 0]), 1
+    shares, vectors = linalg.eigh(left, start)
+    tested = vectors[:, shares > TESTABLE]
+    moved = score @ tested
+    return float(moved @ np.linalg.solve(tested.T @ spread @ tested, moved)), tested.shape[1]

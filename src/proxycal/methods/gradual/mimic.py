@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
 from proxycal.tails import chi2_sf
 
@@ -67,8 +67,9 @@ class MimicFit:
 
     bias, bias_cov : (q,), (q, q) in the whitened basis, outcome in residual standard deviations
     normal_cov : (q, q) shape of bias_cov if errors were normal and rows independent, of one row
-    weight, left : (p, p) curvature of the likelihood in (slopes, resid), and what the model leaves of it
-    spread : (p, p) = left @ covariance
+    curvature : of the likelihood in slopes and in resid; weighted, projection : (p, k), (k, p), what the
+    parameters take of it is their product
+    spread : (p, p) what they leave of it, times covariance
     misfit : (p,) observed less implied (slopes, resid)
     flat : flat directions beyond the d(d-1)/2 rotations of content
     least_information : of the least determined direction, rotations aside: 1 / its variance
@@ -80,8 +81,9 @@ class MimicFit:
     bias: Array
     bias_cov: Array
     normal_cov: Array
-    weight: Array
-    left: Array
+    curvature: tuple[Array, Array]
+    weighted: Array
+    projection: Array
     spread: Array
     misfit: Array
     flat: int
@@ -90,6 +92,15 @@ class MimicFit:
     over_df: int
     over_p: float
     bic: float
+
+    def left_of(self, proxy: int) -> Array:
+        """(p, q) what the parameters leave of the curvature, in the columns of the slopes of one proxy."""
+        of_slopes, width = self.curvature[0], len(self.bias)
+        left = -self.weighted @ self.projection[:, proxy * width : (proxy + 1) * width]
+        # The curvature in slopes: one number for each pair of equations, on the diagonal of the basis.
+        own = left[: len(of_slopes) * width].reshape(len(of_slopes), width, width)
+        own += of_slopes[:, proxy, None, None] * np.eye(width)
+        return left
 
 
 def most_contents(n_proxies: int, width: int) -> int:
@@ -214,7 +225,7 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
     structure = fit_structure(reduced, d)
     slopes_of_moments = jacobian(structure)
     curvature = _normal_curvature(structure)
-    weighted = _times_curvature(curvature, slopes_of_moments)
+    weighted = times_curvature(curvature, slopes_of_moments)
     information = slopes_of_moments.T @ weighted
     values, vectors = np.linalg.eigh(information)
     rotations = d * (d - 1) // 2
@@ -224,10 +235,7 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
     projection = inverse @ weighted.T
     width = len(structure.bias)
     influence = projection[-width:]
-    weight = linalg.block_diag(np.kron(curvature[0], np.eye(width)), curvature[1])
-    left = weight - weighted @ projection
-    # left @ covariance, at a fraction of the time: most of the curvature is zeros.
-    spread = _times_curvature(curvature, covariance) - weighted @ (projection @ covariance)
+    spread = times_curvature(curvature, covariance) - weighted @ (projection @ covariance)
     spare = spare_moments(len(reduced.scale) - 1, width, d)
     statistic, p, scaled = _over_identification(structure.distance, spread, spare)
     return MimicFit(
@@ -235,8 +243,9 @@ def fit_mimic(reduced: Reduced, d: int, covariance: Array, n_effective: float) -
         bias=structure.bias,
         bias_cov=influence @ covariance @ influence.T,
         normal_cov=inverse[-width:, -width:],
-        weight=weight,
-        left=left,
+        curvature=curvature,
+        weighted=weighted,
+        projection=projection,
         spread=spread,
         misfit=_misfit(structure, reduced),
         flat=flat,
@@ -308,7 +317,7 @@ def _normal_curvature(structure: Structure) -> tuple[Array, Array]:
     return np.asarray(inverse, dtype=float), np.asarray(0.25 * pairs * np.outer(twice, twice), dtype=float)
 
 
-def _times_curvature(curvature: tuple[Array, Array], values: Array) -> Array:
+def times_curvature(curvature: tuple[Array, Array], values: Array) -> Array:
     """The curvature in (slopes, resid) times values (p, m)."""
     of_slopes, of_resid = curvature
     slopes = values[: len(values) - len(of_resid)]
