@@ -142,6 +142,12 @@ class Likelihood:
         self.owner = (
             np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
         )
+        # Rows whose outcome is known as a range; those whose low is their high are known as a number.
+        self.ranged: NDArray[np.intp] | slice | None = None
+        if problem.low is not None and problem.high is not None:
+            apart = problem.low != problem.high
+            if apart.any():
+                self.ranged = slice(None) if apart.all() else np.flatnonzero(apart)
         even = problem.weights.max() - problem.weights.min() <= 1e-12 * problem.weights.max()
         self.weights = None if even and abs(problem.weights[0] - 1.0) < 1e-12 else problem.weights
 
@@ -275,18 +281,25 @@ class Likelihood:
 
     def _density(self, cells: Cells) -> tuple[Array, Array, Array]:
         """Log density of each cell, and its derivatives by the mean and by the log sd."""
-        rows = self.problem
         inv = 1.0 / np.sqrt(cells.variance)
-        if rows.low is None or rows.high is None:
-            z = rows.y - cells.mean
-            z *= inv
-            by_mean = z * inv
-            z *= z
-            density = -0.5 * z
-            density += np.log(inv) - 0.5 * LOG_2PI
-            z -= 1.0
-            return density, by_mean, z
-        return interval_density(rows.y, rows.low, rows.high, cells.mean, inv)
+        z = self.problem.y - cells.mean
+        z *= inv
+        by_mean = z * inv
+        z *= z
+        density = -0.5 * z
+        density += np.log(inv) - 0.5 * LOG_2PI
+        z -= 1.0
+        if self.ranged is not None:
+            self._put_ranges(cells, inv, density, by_mean, z)
+        return density, by_mean, z
+
+    def _put_ranges(self, cells: Cells, inv: Array, density: Array, by_mean: Array, by_log_sd: Array) -> None:
+        """Put the probability of its range in place of the density at a value, where there is a range."""
+        rows, at = self.problem, self.ranged
+        assert at is not None and rows.low is not None and rows.high is not None
+        sds = inv if inv.shape[-1] == 1 else inv[..., at]
+        of_ranges = interval_density(rows.y[at], rows.low[at], rows.high[at], cells.mean[..., at], sds)
+        density[..., at], by_mean[..., at], by_log_sd[..., at] = of_ranges
 
     def _gradient(self, theta: Array, cells: Cells, r: Array, by_mean: Array, by_log_sd: Array) -> Array:
         law, at, rows = self.law, self.at, self.problem

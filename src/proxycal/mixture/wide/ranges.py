@@ -30,8 +30,7 @@ def interval_density(
     bounded = np.isfinite(low) & np.isfinite(high)
     exact = low == high
     log_width = np.log(np.where(bounded & ~exact, high - low, 1.0))
-    a = np.clip((low - mean) * inv, -30.0, 30.0)
-    b = np.clip((high - mean) * inv, -30.0, 30.0)
+    a, b = (np.minimum(np.maximum((end - mean) * inv, -30.0), 30.0) for end in (low, high))
     # In the upper tail the difference of two numbers near 1 is lost: there it is taken from the other side.
     upper = a + b > 0.0
     p = ndtr(np.where(upper, -a, b)) - ndtr(np.where(upper, -b, a))
