@@ -158,7 +158,7 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
 def _variance_left(left: Array, columns: int) -> float:
     """The part of the variance of scores that is left of them once they are freed of columns of the gate.
 
-    Each takes one row out of those that the outcome decides, and not the gate. left (n,) : what it decides. In
+    Each takes one out of the rows that the outcome decides, and not the gate; left (n,) : what it decides. In
     1,000 rows with 40 columns of E those are 200, and the test without this part is 1.8 times too large.
     """
     square = left * left

@@ -142,12 +142,13 @@ class Likelihood:
         self.owner = (
             np.zeros(len(self.bins.mean), int) if law.cv and self.bins is not None else np.arange(law.states)
         )
-        # Rows whose outcome is known as a range; those whose low is their high are known as a number.
-        self.ranged: NDArray[np.intp] | slice | None = None
+        # Rows whose outcome is known as a range (their low is not their high), with value, low and high.
+        self.ranged: tuple[NDArray[np.intp] | slice, tuple[Array, Array, Array]] | None = None
         if problem.low is not None and problem.high is not None:
             apart = problem.low != problem.high
             if apart.any():
-                self.ranged = slice(None) if apart.all() else np.flatnonzero(apart)
+                at = slice(None) if apart.all() else np.flatnonzero(apart)
+                self.ranged = at, (problem.y[at], problem.low[at], problem.high[at])
         even = problem.weights.max() - problem.weights.min() <= 1e-12 * problem.weights.max()
         self.weights = None if even and abs(problem.weights[0] - 1.0) < 1e-12 else problem.weights
 
@@ -290,16 +291,10 @@ class Likelihood:
         density += np.log(inv) - 0.5 * LOG_2PI
         z -= 1.0
         if self.ranged is not None:
-            self._put_ranges(cells, inv, density, by_mean, z)
+            at, ends = self.ranged
+            sds = inv if inv.shape[-1] == 1 else inv[..., at]
+            density[..., at], by_mean[..., at], z[..., at] = interval_density(*ends, cells.mean[..., at], sds)
         return density, by_mean, z
-
-    def _put_ranges(self, cells: Cells, inv: Array, density: Array, by_mean: Array, by_log_sd: Array) -> None:
-        """Put the probability of its range in place of the density at a value, where there is a range."""
-        rows, at = self.problem, self.ranged
-        assert at is not None and rows.low is not None and rows.high is not None
-        sds = inv if inv.shape[-1] == 1 else inv[..., at]
-        of_ranges = interval_density(rows.y[at], rows.low[at], rows.high[at], cells.mean[..., at], sds)
-        density[..., at], by_mean[..., at], by_log_sd[..., at] = of_ranges
 
     def _gradient(self, theta: Array, cells: Cells, r: Array, by_mean: Array, by_log_sd: Array) -> Array:
         law, at, rows = self.law, self.at, self.problem

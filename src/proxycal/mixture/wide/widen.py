@@ -206,7 +206,8 @@ def widen(
     likelihood = wide.bias.likelihood
     sure = None
     if gain > 0.0 or not stands:
-        sure = errors(likelihood, wide.bias.theta, cluster, lambda _, now: mean_size_of(likelihood.problem, now))
+        problem = likelihood.problem
+        sure = errors(likelihood, wide.bias.theta, cluster, lambda _, seen: mean_size_of(problem, seen))
     guards = guard(
         plain if stands else None,
         rows,
