@@ -1,12 +1,16 @@
 """Guards of a claim, each on rows made to set it off."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
+from proxycal.mixture.wide.guards import _proxies_p
 from proxycal.mixture.wide.widen import widen
 
 
@@ -69,6 +73,25 @@ def test_proxies_that_say_who_is_biased(clean):
         lambda rng, e, z, t: t + 5.0 * (rng.random(len(e)) < expit(e[:, 0] + 3.0 * z @ [1.0, -1.5]))
     )
     assert told.proxies_p < 1e-4
+
+
+def test_proxies_that_say_nothing_beside_many_columns_of_few_rows():
+    # Who is biased is plain once the outcome is seen, so that the gate is a logistic regression.
+    p_values = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        E, P = rng.normal(size=(600, 20)), rng.normal(size=(600, 8))
+        gate = np.column_stack([np.ones(600), E])
+        who = (rng.random(600) < expit(3.0 * E[:, 0] - 1.5)).astype(float)
+        fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=500).fit(E, who)
+        prior = fitted.predict_proba(E)[:, 1]
+        wide = SimpleNamespace(
+            answers=SimpleNamespace(p_biased=who, prior=prior),
+            bias=SimpleNamespace(problem=SimpleNamespace(E=E, m=rng.normal(size=600))),
+        )
+        p_values.append(_proxies_p(wide, P, (who - prior)[:, None] * gate))
+    # A uniform has this mean; with all rows in place of those that the test rests on it is 0.33.
+    assert np.mean(p_values) == pytest.approx(0.5, abs=3.0 * 0.29 / np.sqrt(60))
 
 
 def test_humps_and_a_bent_mean_of_the_best_null():
