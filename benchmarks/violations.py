@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding
 
 FIRES, FALSE = 0.9, 0.1
-FIRST_SEED = 4_500_000
+FIRST_SEED = 4_600_000
 # An alpha this far from the truth, claimed as found, is a wrong number.
 WRONG = 0.1
 # These say what they saw by a p-value even where the model copes with it.
@@ -37,9 +37,8 @@ _NOTE = (
     "where a bias is found with alpha within 10% of the truth, and in a violated world also where it is 'not "
     "identified'; 'no bias found' where there is one is wrong, and so is its reverse. Cut-offs come from "
     "other seeds (20 to 59): p-values of 0.001 or below, but 0.05 for varying alpha; the cut-off of the gap "
-    "in content, and how far the worlds without overlap are moved, were changed after a look at those. A "
-    "first run of these very seeds had 86% for E in the mean: a test on the way to it took p_biased "
-    "for known, which was put right."
+    "in content, and how far the worlds without overlap are moved, were changed after a look at a first run "
+    "of the benchmark, on seeds that it does not use any more."
 )
 _HIDDEN = (
     "The leak moves every proxy by what a move of the content by alpha would. With z' = z + d A, where d is "
