@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from scipy.optimize import check_grad
 
 from proxycal.methods.gradual import mimic
 from proxycal.methods.gradual.basis import fit_basis
-from proxycal.methods.gradual.direct import strongest_direct_effect
+from proxycal.methods.gradual.direct import _statistic, strongest_direct_effect
 from proxycal.methods.gradual.mimic import fit_mimic, fit_structure, most_contents, spare_moments
 from proxycal.methods.gradual.moments import reduce, row_moments, score_sums
 from proxycal.methods.gradual.tsls import fit_tsls
@@ -138,6 +139,25 @@ def test_the_proxy_that_e_reaches_is_named_with_the_column():
             assert suspect.p < 1e-6
         else:
             assert suspect.p > 0.01
+
+
+def test_what_the_parameters_leave_of_the_curvature():
+    fit = fitted(rows(n=600), 2)[2]
+    whole = block_diag(np.kron(fit.curvature[0], np.eye(4)), fit.curvature[1]) - fit.weighted @ fit.projection
+    for proxy in range(4):
+        np.testing.assert_allclose(fit.left_of(proxy), whole[:, 4 * proxy : 4 * proxy + 4], atol=1e-10)
+
+
+def test_a_column_alone_is_tested_like_several():
+    rng = np.random.default_rng(5)
+    spread, score = np.diag(rng.uniform(0.5, 2.0, size=2)), rng.normal(size=2)
+    # Two columns that have nothing to do with each other are tested by the sum of what each is tested by.
+    alone = spread.diagonal().reshape(2, 1, 1)
+    one_by_one = [_statistic(of, np.eye(1), of, score[i : i + 1]) for i, of in enumerate(alone)]
+    both, rank = _statistic(spread, np.eye(2), spread, score)
+    assert rank == 2
+    assert both == pytest.approx(sum(statistic for statistic, _ in one_by_one))
+    assert _statistic(np.full((1, 1), 0.01), np.eye(1), np.eye(1), score[:1])[1] == 0
 
 
 def test_a_content_that_only_the_outcome_could_show_is_flat():

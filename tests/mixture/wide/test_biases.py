@@ -9,10 +9,11 @@ from proxycal.mixture.wide.biases import (
     first_bias,
     guesses,
     law_of_sizes,
+    other_sizes,
     rejects_one_size,
     search_biases,
 )
-from proxycal.mixture.wide.fit import Fitted, fit, plain_start
+from proxycal.mixture.wide.fit import Fitted, Search, fit, plain_start
 from proxycal.mixture.wide.law import Law
 from proxycal.mixture.wide.likelihood import Problem
 
@@ -62,9 +63,15 @@ def test_the_search_never_ends_below_where_it_began(draw, who):
     problem = problem_of(setup)
     first = first_bias(problem, None)
     null = fit(problem, Law(components=1), plain_start(problem, Law()))
-    models = search_biases(first, null).models
-    assert min(model.bic for model in models) <= first.bic
-    assert all(model.law.claims_bias for model in models)
+    search = search_biases(first, null)
+    assert min(model.bic for model in search.models) <= first.bic
+    assert all(model.law.claims_bias for model in search.models)
+    # What the search has tried of other sizes is what they would be without it.
+    best = min(search.models, key=lambda model: model.bic)
+    assert any(model is best for model, _ in search.tried)
+    kept, anew = (other_sizes(best, known) for known in (search, Search([], [])))
+    assert [model.law for model in kept] == [model.law for model in anew]
+    np.testing.assert_array_equal([model.loglik for model in kept], [model.loglik for model in anew])
 
 
 def test_a_test_and_not_the_criterion_says_whether_there_is_one_size(draw_problem):
