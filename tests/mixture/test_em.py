@@ -316,6 +316,19 @@ def test_chunks_add_up_to_the_whole(shape, draw_rows, draw_params):
     assert_close(run(params, [whole], rules, 9, 0.0).params, run(params, chunks, rules, 9, 0.0).params, 1e-8)
 
 
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.J > 1], ids=name)
+def test_products_of_the_columns_are_those_of_each_component(shape, draw_rows, draw_params):
+    rows = draw_rows(n=90, weights=True)
+    params = draw_params(shape, rows, B=3)
+    # A component without rows: what the heaviest would leave of it is rounding.
+    params.log_sigma[1, 0], params.beta[1, 0, 0] = np.log(0.05), 60.0
+    seen = posterior(params, rows, shape)
+    by_component = (seen.r0 if seen.r1 is None else seen.r0 + seen.r1) * rows.weights
+    wanted = np.einsum("bjn,np,nq->bjpq", by_component, rows.X, rows.X)
+    assert wanted[1, 0, 0, 0] < 1e-12
+    np.testing.assert_allclose(statistics(params, rows, shape).S_xx, wanted, rtol=1e-11, atol=1e-300)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=name)
 def test_whole_weights_are_repeated_rows(shape, draw_rows, draw_params):
     rows = draw_rows(n=100)

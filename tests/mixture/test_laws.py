@@ -190,10 +190,13 @@ def test_sums_without_the_products_of_the_columns_are_the_same(monkeypatch, sign
     weights = rng.normal(size=(2, 3, 50)) if signed else rng.random((2, 3, 50))
     plain = np.einsum("bkn,ni,nj->bkij", weights, X, X)
     packed = rows.grams(weights), rows.gate_grams(weights[0])
+    monkeypatch.setattr(laws, "MULTIPLICATIONS", 10 * weights.size)
+    in_parts = rows.grams(weights)
     monkeypatch.setattr(laws, "PRODUCTS", 0)
     monkeypatch.setattr(laws, "BLOCK", 16)
     direct = rows.grams(weights), rows.gate_grams(weights[0])
     np.testing.assert_allclose(packed[0], plain, atol=1e-12)
+    np.testing.assert_allclose(in_parts, plain, atol=1e-12)
     np.testing.assert_allclose(direct[0], plain, atol=1e-12)
     np.testing.assert_allclose(direct[1], packed[1], atol=1e-12)
 

@@ -57,6 +57,7 @@ class Statistics(Summed):
 
 def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None = None) -> Statistics:
     """The sums of one chunk of rows under the current parameters (or under a given posterior: a start)."""
+    given = post is not None
     if post is None:
         post = posterior(params, rows, shape)
     B, J, p = params.beta.shape
@@ -65,9 +66,12 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     by_j = (post.r0 if post.r1 is None else post.r0 + post.r1) * W[:, None]
     scaled = by_j if post.precision is None else by_j * post.precision[:, None]
     S_xy = by_rows(scaled, rows.XY)
+    mass = by_j.sum(axis=2)
     # With one component and one variance every row keeps its weight: the Gram matrix never changes.
     if J == 1 and post.precision is None:
         S_xx = np.broadcast_to(rows.gram[:, None], (B, 1, p, p))
+    elif post.precision is None and not given:
+        S_xx = _grams_of_components(rows, by_j, mass)
     else:
         S_xx = rows.grams(scaled)
     sums = {
@@ -75,7 +79,7 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
         "S_xx": S_xx,
         "S_xy": S_xy[..., :p],
         "S_yy": S_xy[..., p],
-        "mass": by_j.sum(axis=2),
+        "mass": mass,
     }
     if post.r1 is not None and post.pi is not None and post.p_biased is not None:
         biased = post.r1 * W[:, None]
@@ -92,6 +96,21 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     if post.precision is not None:
         sums |= _scale_sums(params, post, rows, W)
     return Statistics(**sums)
+
+
+def _grams_of_components(rows: Rows, by_j: Array, mass: Array) -> Array:
+    """X'WX of each component (B,J,p,p), which add up to that of the rows: the heaviest is what others leave.
+
+    Of one with few rows a difference would leave rounding.
+    """
+    B, J, p = *mass.shape, rows.X.shape[1]
+    models, heaviest = np.arange(B), mass.argmax(axis=1)
+    others = (heaviest[:, None] + np.arange(1, J)) % J
+    grams = np.empty((B, J, p, p))
+    light = rows.grams(by_j[models[:, None], others])
+    grams[models[:, None], others] = light
+    grams[models, heaviest] = rows.gram - light.sum(axis=1)
+    return grams
 
 
 def _weight_sums(post: Posterior, rows: Rows, by_j: Array, W: Array) -> dict[str, Array]:

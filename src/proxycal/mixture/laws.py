@@ -39,9 +39,13 @@ NEVER = -700.0
 # Products of columns that a chunk of rows may keep (40 MB). With more columns (71 of 2,000 rows, 25 of a full
 # chunk) sums for a few models are as fast without them; 200 columns of a full chunk would take 2.6 GB.
 PRODUCTS = 5_000_000
-# With one set of weights to so many columns, or fewer, sums wait for products that no cache holds (5 MB):
-# 6,250 rows of 31 columns and 3 sets take 2.4 ms with them, 1.4 without; up to FEW_COLUMNS they are faster.
-COLUMNS_A_WEIGHT, FEW_COLUMNS, PRODUCTS_OF_FEW = 5, 15, 600_000
+# With one set of weights to so many columns, or fewer, sums wait for products that no cache holds (12 MB):
+# 10,000 rows of 31 columns and 1 set take 1.5 ms with them, 0.8 without; up to FEW_COLUMNS they are faster.
+COLUMNS_A_WEIGHT, FEW_COLUMNS, PRODUCTS_OF_FEW = 5, 15, 1_500_000
+# Multiplications up to which BLAS, on some processors, takes matrices as they are; larger ones it copies
+# first. 1,000 rows of 31 columns and 4 sets take 0.24 ms at once, 0.10 in parts of so many, which are not
+# worth it when they have fewer than LEAST_PART columns.
+MULTIPLICATIONS, LEAST_PART = 500_000, 8
 # Rows whose columns fit into a processor's cache (51 columns: 400 kB).
 BLOCK = 1024
 
@@ -317,8 +321,20 @@ def _packs(X: Array, weights: Array) -> bool:
 
 def _packed_grams(products: Array, weights: Array, X: Array) -> Array:
     """The same from the products of the columns, in one product of two matrices."""
-    packed = weights.reshape(-1, len(X)) @ products
+    packed = _in_parts(weights.reshape(-1, len(X)), products)
     return unpack(packed.reshape(*weights.shape[:-1], packed.shape[1]), X.shape[1])
+
+
+def _in_parts(weights: Array, products: Array) -> Array:
+    """(k,n) @ (n,m), some of the m columns at a time."""
+    m, part = products.shape[1], MULTIPLICATIONS // weights.size
+    if not LEAST_PART <= part < m:
+        return weights @ products
+    out = np.empty((len(weights), m))
+    for start in range(0, m, part):
+        at = slice(start, start + part)
+        np.matmul(weights, products[:, at], out=out[:, at])
+    return out
 
 
 def _grams(X: Array, weights: Array) -> Array:
