@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 
-from proxycal.mixture.em import Rules, mean_map, penalty, run, statistics, total, update
+from proxycal.mixture.em import MANY_SETS, Rules, mean_map, penalty, run, statistics, total, update
 from proxycal.mixture.information import curvature, information, robust_information, sandwich
 from proxycal.mixture.laws import RIDGE, Params, Rows, Shape, posterior
 from proxycal.mixture.starts import begin
@@ -319,7 +319,7 @@ def test_chunks_add_up_to_the_whole(shape, draw_rows, draw_params):
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.J > 1], ids=name)
 def test_products_of_the_columns_are_those_of_each_component(shape, draw_rows, draw_params):
     rows = draw_rows(n=90, weights=True)
-    params = draw_params(shape, rows, B=3)
+    params = draw_params(shape, rows, B=MANY_SETS)
     # A component without rows: what the heaviest would leave of it is rounding.
     params.log_sigma[1, 0], params.beta[1, 0, 0] = np.log(0.05), 60.0
     seen = posterior(params, rows, shape)

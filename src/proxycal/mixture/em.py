@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Smallest sd of an atom, in sds of the outcome: a wider one takes in neighbours, which move the distance of
 # the two places of the atom that the bias shows in (at 0.02 by a third of its error, in JOBS).
 ATOM_FLOOR = 0.006
+# Sets of weights from which on one less for each model saves time; without products of columns, two are.
+MANY_SETS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def statistics(params: Params, rows: Rows, shape: Shape, post: Posterior | None 
     # With one component and one variance every row keeps its weight: the Gram matrix never changes.
     if J == 1 and post.precision is None:
         S_xx = np.broadcast_to(rows.gram[:, None], (B, 1, p, p))
-    elif post.precision is None and not given:
+    elif post.precision is None and not given and (B * J >= MANY_SETS or not rows.packs(by_j)):
         S_xx = _grams_of_components(rows, by_j, mass)
     else:
         S_xx = rows.grams(scaled)

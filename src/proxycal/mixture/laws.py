@@ -152,9 +152,13 @@ class Rows:
             return self.grams(self.weights)
         return (self.X.T @ (self.X * self.weights[:, None]))[None]
 
+    def packs(self, weights: Array) -> bool:
+        """Whether sums with these weights are made from the products of the columns."""
+        return _packs(self.X, weights)
+
     def grams(self, weights: Array) -> Array:
         """X'WX with each of the weights (..., n), which may be negative: (..., p, p)."""
-        packs = _packs(self.X, weights)
+        packs = self.packs(weights)
         return _packed_grams(self.XX, weights, self.X) if packs else _grams(self.X, weights)
 
     def gate_grams(self, weights: Array) -> Array:
