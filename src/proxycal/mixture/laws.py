@@ -39,9 +39,9 @@ NEVER = -700.0
 # Products of columns that a chunk of rows may keep (40 MB). With more columns (71 of 2,000 rows, 25 of a full
 # chunk) sums for a few models are as fast without them; 200 columns of a full chunk would take 2.6 GB.
 PRODUCTS = 5_000_000
-# With one set of weights to so many columns, or fewer, sums wait for products that no cache holds (12 MB):
+# With one set of weights to so many columns, or fewer, sums wait for products that no cache holds (8 MB):
 # 10,000 rows of 31 columns and 1 set take 1.5 ms with them, 0.8 without; up to FEW_COLUMNS they are faster.
-COLUMNS_A_WEIGHT, FEW_COLUMNS, PRODUCTS_OF_FEW = 5, 15, 1_500_000
+COLUMNS_A_WEIGHT, FEW_COLUMNS, PRODUCTS_OF_FEW = 5, 15, 1_000_000
 # Multiplications up to which BLAS, on some processors, takes matrices as they are; larger ones it copies
 # first. 1,000 rows of 31 columns and 4 sets take 0.24 ms at once, 0.10 in parts of so many, which are not
 # worth it when they have fewer than LEAST_PART columns.

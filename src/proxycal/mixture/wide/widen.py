@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal.mixture.designs import canonical_order, spaced
-from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
-from proxycal.mixture.maximise import newton_then_em, valued
-from proxycal.mixture.select import floor_of, size_of, undercharged
+from proxycal.mixture.maximise import maximise, valued
+from proxycal.mixture.select import size_of, undercharged
 from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size, mean_size_of
 from proxycal.mixture.wide.biases import ratio_margin
 from proxycal.mixture.wide.compare import Setup, compare_widely
@@ -297,12 +296,9 @@ def _meet(
 
 def _on_rows(spec: Spec, rows: Rows, floor: float, refit: bool) -> Model:
     """A plain model on some rows, brought to its maximum there where it comes from other rows."""
-    n, params = float(rows.weights.sum()), spec.params
-    if refit:
-        rules = Rules.of([spec.shape], params.beta.shape[2], floor_of(spec.shape, floor))
-        params = run(params, [rows], rules, max_steps=45, tol=1e-3).params
-        params = newton_then_em(params, [rows], rules)[0]
-    return valued(spec.shape, params, [rows], n)
+    n = float(rows.weights.sum())
+    model = valued(spec.shape, spec.params, [rows], n)
+    return maximise(model, [rows], floor, n) if refit else model
 
 
 def _answer(
