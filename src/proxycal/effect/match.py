@@ -337,7 +337,7 @@ def _adjustment(controls: Controls, use: np.ndarray, gap: np.ndarray) -> tuple[n
         )
         return np.zeros(controls.z.shape[1]), use, note
     X = np.column_stack([np.ones(len(flat)), flat])
-    solve = np.linalg.pinv(X.T @ (weight[:, None] * X))
+    solve = np.linalg.pinv(X.T @ (weight[:, None] * X), hermitian=True)
     beta = solve @ (X.T @ (weight * controls.mean_y))
     transform = controls.whitening.transform
     direction = solve @ np.append(0.0, gap @ transform)

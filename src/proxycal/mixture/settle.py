@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 COMPONENT = 3.0
 # BIC between the two from which on a further component changes no verdict.
 DECIDED = 60.0
-STEPS = 60
+# Steps of EM that tell the best way to split a component, from which its fit goes on.
+STEPS = 15
 
 
 class Maximise(Protocol):

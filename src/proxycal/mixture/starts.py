@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.em import Rules, statistics, update
 from proxycal.mixture.features import weighted_quantile, weighted_rank
 from proxycal.mixture.laws import Params, Posterior, Rows, Shape
@@ -106,7 +107,7 @@ def residual_of(X: Array, y: Array, weights: Array) -> Array:
     a part of the rows leaves empty gets no slope.
     """
     weighted = X * weights[:, None]
-    slopes = np.linalg.lstsq(weighted.T @ X, weighted.T @ y.T, rcond=1e-12)[0]
+    slopes = least_squares(weighted.T @ X, weighted.T @ y.T, rcond=1e-12)
     return np.asarray(y - (X @ slopes).T)
 
 

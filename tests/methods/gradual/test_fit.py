@@ -280,7 +280,8 @@ def test_files_and_dask_frames_give_the_answer_of_the_whole(rows, role, monkeypa
         # Sums over pieces differ in their last digits, and the search on them ends within 1e-7.
         ours, theirs = (one.summary().drop("moments") for one in (whole, model))
         pd.testing.assert_frame_equal(theirs, ours, rtol=0.0, atol=1e-7)
-        pd.testing.assert_frame_equal(model.calibrate(table), whole.calibrate(table), rtol=0.0, atol=1e-7)
+        # Chances of single rows move by a few times that.
+        pd.testing.assert_frame_equal(model.calibrate(table), whole.calibrate(table), rtol=0.0, atol=1e-6)
 
 
 def test_a_bias_that_rises_in_one_group_only_needs_the_interaction(rows):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
 from proxycal.tails import chi2_sf, f_sf
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def solve(X: Array, target: Array) -> Array:
     """Least squares."""
-    return np.asarray(np.linalg.lstsq(X, target, rcond=None)[0])
+    return least_squares(X, target)
 
 
 def meat(scores: Array, cluster: NDArray[np.int64] | None = None) -> Array:

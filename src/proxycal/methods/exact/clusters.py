@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
 from proxycal.methods.parts import outcome_of
 
 if TYPE_CHECKING:
@@ -62,6 +63,6 @@ def means_of(arrays: Arrays) -> Means:
     means, codes = cluster_means(arrays)
     y = outcome_of(arrays) - outcome_of(means)[codes]
     X = np.hstack([arrays.P - means.P[codes], arrays.E - means.E[codes]])
-    left = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    left = y - X @ least_squares(X, y)
     freedom = max(arrays.n - means.n - X.shape[1], 1)
     return Means(float((left**2).sum()) / freedom, float(np.median(np.bincount(codes))))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
 from proxycal.methods.checks.wald import wald_p
 from proxycal.mixture.laws import content_mean, posterior
 from proxycal.mixture.thresholds import THRESHOLDS
@@ -59,11 +60,10 @@ def constancy_of(answer: ExactBias) -> float:
 
 def relevance_of(y: np.ndarray, data: Data) -> float:
     """Partial R2 of the proxies given E."""
-    root = np.sqrt(data.weights)
     E = np.column_stack([np.ones(len(y)), data.E])
 
     def left(X: np.ndarray) -> float:
-        residual = y - X @ np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
+        residual = y - X @ least_squares(X, y, data.weights)
         return float(data.weights @ residual**2)
 
     alone, both = left(E), left(np.column_stack([E, data.P]))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize
 
+from proxycal.least_squares import least_squares
 from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _starts(reduced: Reduced, d: int) -> tuple[Array, Array]:
         loadings = vectors[:, ::-1][:, :d] * np.sqrt(0.6 * np.maximum(values[::-1][:d], 0.1))
         size = np.sqrt(np.maximum((loadings**2).sum(axis=1), 1e-6))
         loadings *= np.minimum(1.0, 0.9 / size)[:, None]
-        outcome = np.linalg.lstsq(loadings, reduced.resid[:-1, -1], rcond=None)[0]
+        outcome = least_squares(loadings, reduced.resid[:-1, -1])
         outcome *= min(1.0, 0.9 / max(float(np.linalg.norm(outcome)), 1e-6))
         starts.append(np.concatenate([np.vstack([loadings, outcome]).ravel(), errors]))
     return starts[0], starts[1]

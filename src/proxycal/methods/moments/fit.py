@@ -19,6 +19,7 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
+from proxycal.least_squares import least_squares
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
@@ -194,9 +195,9 @@ def fit_moments_method(arrays: Arrays, settings: Settings) -> MomentsMethod:
     alpha = moments.alpha if math.isfinite(moments.alpha) else 0.0
     content = arrays.P @ moments.b
     centre = float(np.average(y - content, weights=w)) - alpha * (moments.share if alpha else 0.0)
-    design, root = np.column_stack([np.ones(arrays.n), arrays.E]), np.sqrt(w)
+    design = np.column_stack([np.ones(arrays.n), arrays.E])
     u = y - content - centre
-    gate = np.linalg.lstsq(design * root[:, None], u * root, rcond=None)[0]
+    gate = least_squares(design, u, w)
     p = p_biased(u, design @ gate, moments.alpha, moments.sigma)
     controls, match = match_likely(y, content[:, None], p, w, arrays.cluster, settings.level)
     return MomentsMethod(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
+
 # Leave-cluster-out is done exactly up to this many clusters; more of them are left out in this many blocks.
 MAX_BLOCKS = 50
 # Share of what is known about a direction of E that must remain when a row or a block is left out.
@@ -87,5 +89,5 @@ def _leave_blocks_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray, groups: np.nd
         out = block == label
         Q_out, w_out = Q[out], w[out]
         gram = np.eye(Q.shape[1]) - Q_out.T @ (w_out[:, None] * Q_out)
-        h[out] = Q_out @ np.linalg.lstsq(gram, moment - Q_out.T @ (w_out * u[out]), rcond=LEAST_ROOM)[0]
+        h[out] = Q_out @ least_squares(gram, moment - Q_out.T @ (w_out * u[out]), rcond=LEAST_ROOM)
     return h

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
 from proxycal.methods.moments.instrument import Basis, partial_out
 from proxycal.mixture.thresholds import THRESHOLDS
 
@@ -46,7 +47,7 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
     gram = P_r.T @ (w[:, None] * P_r)
     for k in range(p):
         rest = np.delete(np.arange(p), k)
-        gamma = np.linalg.lstsq(gram[np.ix_(rest, rest)], gram[rest, k], rcond=None)[0]
+        gamma = least_squares(gram[np.ix_(rest, rest)], gram[rest, k])
         g = P_r[:, rest] @ gamma
         explained, left = w @ (g * P_r[:, k]), w @ (P_r[:, k] - g) ** 2
         # A proxy that is constant, or nothing but E, explains nothing once E is out.
@@ -68,7 +69,7 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
     # bias, would let v chase chance correlations between A and the noise of the proxies.
     parts = P_r[:, strong] * b[strong]
     S = parts.T @ (w[:, None] * parts) / w.sum()
-    v = np.linalg.lstsq(S, np.ones(strong.size), rcond=1e-12)[0]
+    v = least_squares(S, np.ones(strong.size), rcond=1e-12)
     # Without any slope (an outcome that nobody sees) every mean is as good.
     v = v if v.sum() > 0 else np.ones(strong.size)
     used, spread = np.zeros(p), np.zeros((n, p))
@@ -113,7 +114,7 @@ def _slope(
     u = u / scale
     powers = partial_out(np.column_stack([u, u**2, u * u**2]), Q, w)
     slopes = np.column_stack([np.ones_like(u), 2 * u, 3 * u**2])
-    score = np.linalg.lstsq(powers.T @ (w[:, None] * powers), w @ slopes, rcond=1e-10)[0]
+    score = least_squares(powers.T @ (w[:, None] * powers), w @ slopes, rcond=1e-10)
     change = (w * g * (slopes @ score)) @ x_r / scale
     if change == 0:
         return plain, psi_plain

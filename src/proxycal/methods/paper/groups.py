@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.least_squares import least_squares
 from proxycal.methods.paper.thresholds import TWO_GROUPS_GAIN
 
 if TYPE_CHECKING:
@@ -148,10 +149,8 @@ def content_residual(y: np.ndarray, z_hat: np.ndarray, weights: np.ndarray | Non
     >>> content_residual(np.array([1.0, 3.0, 5.0]), np.array([[0.0], [1.0], [2.0]])).round(9).tolist()
     [0.0, 0.0, 0.0]
     """
-    root = np.ones(len(y)) if weights is None else np.sqrt(weights)
     X = np.column_stack([np.ones(len(y)), z_hat])
-    beta = np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
-    return np.asarray(y - X @ beta)
+    return np.asarray(y - X @ least_squares(X, y, weights))
 
 
 def fit_two_components(a: np.ndarray, w: np.ndarray) -> Mixture:

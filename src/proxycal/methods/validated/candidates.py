@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
+from proxycal.least_squares import least_squares
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.validated.error_mixture import ErrorMixture, fit_all_rows, fit_validated_rows
 from proxycal.methods.validated.trees import Trees, grow
@@ -153,7 +154,7 @@ def fit_candidates(
     features = _scales(plain)
     d = _standard(plain, features)[known]
     plain_design = _with_constant(d[:, : 1 + rows.x.shape[1]])
-    linear = np.asarray(np.linalg.lstsq(plain_design, truth, rcond=None)[0], dtype=np.float64)
+    linear = least_squares(plain_design, truth)
     mixtures = {
         name: fit_all_rows(rows, *how, None if start is None else start.mixtures[name])
         for name, how in MIXTURES.items()

@@ -17,6 +17,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 
+from proxycal.least_squares import least_squares
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -192,7 +194,7 @@ def _start(rows: Rows, x: Array, kinds: int, narrowest: float) -> ErrorMixture:
             means.append(float(part.mean()))
             variances.append(max(float(part.var()), 4.0 * sd**2))
     target = np.where(known, np.where(known, rows.truth, 0.0), rows.y - error.mean())
-    b = np.asarray(np.linalg.lstsq(x, target, rcond=None)[0], dtype=np.float64)
+    b = least_squares(x, target)
     share = float(clear.mean())
     shares = np.array([1.0 - share] + [share / max(kinds - 1, 1)] * (kinds - 1)).clip(0.02)
     g, gate = np.zeros((kinds, x.shape[1])), np.zeros((kinds, x.shape[1]))

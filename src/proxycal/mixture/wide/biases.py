@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import (
@@ -59,13 +60,12 @@ HEAVY_PROFILE = (0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 
 def guesses(problem: Problem) -> list[Array]:
     """Who might be biased: rows with a high residual, and with one where E goes with skewed residuals."""
-    root = np.sqrt(problem.weights)
-    slopes = np.linalg.lstsq(problem.X * root[:, None], problem.y * root, rcond=None)[0]
+    slopes = least_squares(problem.X, problem.y, problem.weights)
     residual = problem.y - problem.X @ slopes
     sd = residual.std()
     out = [np.where(residual > np.quantile(residual, cut), 0.85, 0.1) for cut in CUTS]
     gate = np.column_stack([np.ones(len(residual)), problem.E])
-    told = gate @ np.linalg.lstsq(gate * root[:, None], residual**3 * root, rcond=None)[0]
+    told = gate @ least_squares(gate, residual**3, problem.weights)
     told = (told - told.mean()) / max(float(told.std()), 1e-12)
     return [*out, *(expit(sign * told - 0.7 + 1.5 * residual / sd) for sign in (1.0, -1.0))]
 
@@ -176,7 +176,7 @@ def _on_top_of(null: Fitted, problem: Problem) -> Fitted:
         gate = guess[simple.gamma]
         prior = expit(gate[0] + problem.E @ gate[1:])
         theta[at.alpha], theta[at.gamma] = size, gate
-        theta[at.b] = np.linalg.lstsq(problem.X, content - size * prior, rcond=None)[0]
+        theta[at.b] = least_squares(problem.X, content - size * prior)
         theta[at.log_sigma] -= 0.3
         tried.append(fit(problem, law, theta, 20))
     best = min(tried, key=lambda one: one.bic)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.clusters import predict_intercepts
 from proxycal.mixture.wide.answer import Answers, answers, mean_size
 from proxycal.mixture.wide.biases import (
@@ -212,9 +213,8 @@ def _seen_by_proxies(setup: Setup, y: Array) -> Array:
     The part of E is left out: where a bias follows E, it is mostly the bias, and components whose weights
     went with it would be a gate by E for the price of one parameter.
     """
-    root, k = np.sqrt(setup.weights), setup.P.shape[1]
     X = np.column_stack([setup.P, np.ones(len(y)), setup.E])
-    slopes = np.asarray(np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0], dtype=float)[:k]
+    slopes = least_squares(X, y, setup.weights)[: setup.P.shape[1]]
     slopes, mean, sd = _index_of(setup.P, slopes, setup.weights)
     return np.asarray((setup.P @ slopes - mean) / sd)
 
@@ -222,6 +222,5 @@ def _seen_by_proxies(setup: Setup, y: Array) -> Array:
 def _shared(setup: Setup) -> Array:
     """What rows of a cluster share beyond content, by least squares and analysis of variance: a beginning."""
     assert setup.cluster is not None
-    root = np.sqrt(setup.weights)
-    slopes = np.linalg.lstsq(setup.X * root[:, None], setup.y * root, rcond=None)[0]
+    slopes = least_squares(setup.X, setup.y, setup.weights)
     return predict_intercepts(setup.y - setup.X @ slopes, setup.weights, setup.cluster).u[setup.cluster]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem
@@ -121,9 +122,9 @@ def starts_from_guesses(problem: Problem, law: Law, guesses: Sequence[Array]) ->
     assert gate is not None
     tau = np.column_stack(guesses)
     sure = np.clip(tau, 0.05, 0.95)
-    gates = _slopes(problem, gate, np.log(sure / (1.0 - sure)))
+    gates = least_squares(gate, np.log(sure / (1.0 - sure)), problem.weights)
     outcomes = np.column_stack([problem.y, tau])
-    slopes = _slopes(problem, problem.X, outcomes)
+    slopes = least_squares(problem.X, outcomes, problem.weights)
     residual, starts = outcomes - problem.X @ slopes, []
     y, sd = residual[:, 0], _sd(problem, residual[:, 0])
     for i, biased in enumerate(residual.T[1:], start=1):
@@ -139,18 +140,12 @@ def starts_from_guesses(problem: Problem, law: Law, guesses: Sequence[Array]) ->
     return starts
 
 
-def _slopes(problem: Problem, X: Array, outcomes: Array) -> Array:
-    """Weighted least squares of outcomes (n,) or (n,k) on columns."""
-    root = np.sqrt(problem.weights)
-    return np.asarray(np.linalg.lstsq(X * root[:, None], (outcomes.T * root).T, rcond=None)[0], dtype=float)
-
-
 def _sd(problem: Problem, residual: Array) -> float:
     return float(np.sqrt(np.average(residual**2, weights=problem.weights)))
 
 
 def _least_squares(problem: Problem, y: Array) -> tuple[Array, float]:
-    slopes = _slopes(problem, problem.X, y)
+    slopes = least_squares(problem.X, y, problem.weights)
     return slopes, _sd(problem, y - problem.X @ slopes)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammainc, ndtr
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.designs import MOST_PRODUCTS
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import content_mean, posterior
@@ -144,7 +145,7 @@ def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     bends = products_of(E, every if len(every) <= MOST_PRODUCTS else [(i, i) for i in range(E.shape[1])])
     known = np.column_stack([scores, left * wide.bias.problem.m, left[:, None] * bends])
     of_proxies = left[:, None] * standard
-    free = of_proxies - known @ np.linalg.lstsq(known, of_proxies, rcond=None)[0]
+    free = of_proxies - known @ least_squares(known, of_proxies)
     total = free.sum(axis=0)
     values, vectors = np.linalg.eigh(free.T @ free)
     # What is left of a proxy that E and content determine is rounding.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from proxycal.least_squares import least_squares
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE, log_expit
 from proxycal.mixture.wide.law import (
@@ -69,7 +70,7 @@ class Problem:
     def with_column(self, column: Array) -> Problem:
         """The same with one more content column."""
         centred = column - np.average(column, weights=self.weights)
-        left = centred - self.X @ np.linalg.lstsq(self.X, centred, rcond=None)[0]
+        left = centred - self.X @ least_squares(self.X, centred)
         sd = float(np.sqrt(np.average(left**2, weights=self.weights)))
         return replace(self, X=np.column_stack([self.X, left / max(sd, 1e-12)]))
 
