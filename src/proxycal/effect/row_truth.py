@@ -102,7 +102,7 @@ def averaged(bias: RowBias, cov: np.ndarray) -> RowBias:
     if not moves.any():
         return bias
     slope = bias.p_slope[moves] / own[moves, None]
-    shrink = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.einsum("ni,ij,nj->n", slope, cov, slope))
+    shrink = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * ((slope @ cov) * slope).sum(axis=1))
     chance, p_slope = p.copy(), bias.p_slope.copy()
     chance[moves] = expit(shrink * logit(p[moves]))
     p_slope[moves] = slope * (shrink * chance[moves] * (1.0 - chance[moves]))[:, None]

@@ -258,7 +258,7 @@ def finish(fitted: MethodFit, sums: TotalSums) -> tuple[np.ndarray, np.ndarray]:
     if own is not None:
         calibrated, variance = own(sums)
         return np.asarray(calibrated), np.asarray(variance)
-    shared = np.einsum("gi,ij,gj->g", sums.slope, shared_cov(fitted), sums.slope)
+    shared = ((sums.slope @ shared_cov(fitted)) * sums.slope).sum(axis=1)
     return sums.calibrated, sums.variance + shared
 
 

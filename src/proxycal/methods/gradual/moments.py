@@ -237,9 +237,15 @@ def _left_out(x: Array, left: Array) -> tuple[Array, Array]:
 def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:
     regressors = reduced.regressors(basis)
     left = (values - reduced.mean) / reduced.scale - regressors @ reduced.slopes.T
-    slopes = (left[:, :, None] * regressors[:, None, :]).reshape(len(left), -1)
-    i, j = np.tril_indices(left.shape[1])
-    return np.hstack([slopes, left[:, i] * left[:, j] - reduced.resid[i, j]])
+    (n, k1), width = left.shape, regressors.shape[1]
+    i, j = np.tril_indices(k1)
+    # In place: the scores of all rows are many times as large as the rows.
+    scores = np.empty((n, k1 * width + len(i)))
+    for outcome in range(k1):
+        at = slice(outcome * width, (outcome + 1) * width)
+        np.multiply(left[:, outcome, None], regressors, out=scores[:, at])
+    scores[:, k1 * width :] = left[:, i] * left[:, j] - reduced.resid[i, j]
+    return scores
 
 
 def sum_by_code(codes: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:

@@ -111,5 +111,5 @@ def _shape(
 
 def _with_error(estimate: BiasEstimate, gap: Array) -> tuple[Array, Array]:
     """Bias of rows (m, q) of the basis, and its standard error."""
-    variance = np.einsum("ij,jk,ik->i", gap, estimate.covariance, gap)
+    variance = ((gap @ estimate.covariance) * gap).sum(axis=1)
     return gap @ estimate.coefficients, np.sqrt(np.maximum(variance, 0.0))

@@ -65,7 +65,7 @@ class Surface:
         """Bias of rows with these environment columns; the errors of b and of the offset add up."""
         gap = self.gap(columns)
         bias = gap @ self.coefficients + self.offset
-        own = np.maximum(np.einsum("ij,jk,ik->i", gap, self.covariance, gap), 0.0)
+        own = np.maximum(((gap @ self.covariance) * gap).sum(axis=1), 0.0)
         variance = own + self.offset_var
         # Satterthwaite: degrees of freedom of a sum of two estimated variances.
         spread = own**2 / self.degrees + self.offset_var**2 / self.offset_df
