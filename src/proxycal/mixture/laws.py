@@ -331,7 +331,7 @@ def _packed_grams(products: Array, weights: Array, X: Array) -> Array:
 
 def _in_parts(weights: Array, products: Array) -> Array:
     """(k,n) @ (n,m), some of the m columns at a time."""
-    m, part = products.shape[1], MULTIPLICATIONS // weights.size
+    m, part = products.shape[1], MULTIPLICATIONS // max(weights.size, 1)
     if not LEAST_PART <= part < m:
         return weights @ products
     out = np.empty((len(weights), m))
