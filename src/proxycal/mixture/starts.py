@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from proxycal.least_squares import least_squares
 from proxycal.mixture.em import Rules, statistics, update
 from proxycal.mixture.features import weighted_quantile, weighted_rank
 from proxycal.mixture.laws import Params, Posterior, Rows, Shape
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from scipy.optimize import check_grad
 
 from proxycal.methods.gradual import mimic
 from proxycal.methods.gradual.basis import fit_basis
-from proxycal.methods.gradual.direct import _statistic, strongest_direct_effect
+from proxycal.methods.gradual.direct import score_statistic, strongest_direct_effect
 from proxycal.methods.gradual.mimic import fit_mimic, fit_structure, most_contents, spare_moments
 from proxycal.methods.gradual.moments import reduce, row_moments, score_sums
 from proxycal.methods.gradual.tsls import fit_tsls
@@ -153,11 +153,11 @@ def test_a_column_alone_is_tested_like_several():
     spread, score = np.diag(rng.uniform(0.5, 2.0, size=2)), rng.normal(size=2)
     # Two columns that have nothing to do with each other are tested by the sum of what each is tested by.
     alone = spread.diagonal().reshape(2, 1, 1)
-    one_by_one = [_statistic(of, np.eye(1), of, score[i : i + 1]) for i, of in enumerate(alone)]
-    both, rank = _statistic(spread, np.eye(2), spread, score)
+    one_by_one = [score_statistic(of, np.eye(1), of, score[i : i + 1]) for i, of in enumerate(alone)]
+    both, rank = score_statistic(spread, np.eye(2), spread, score)
     assert rank == 2
     assert both == pytest.approx(sum(statistic for statistic, _ in one_by_one))
-    assert _statistic(np.full((1, 1), 0.01), np.eye(1), np.eye(1), score[:1])[1] == 0
+    assert score_statistic(np.full((1, 1), 0.01), np.eye(1), np.eye(1), score[:1])[1] == 0
 
 
 def test_a_content_that_only_the_outcome_could_show_is_flat():

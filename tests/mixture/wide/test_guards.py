@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
-from proxycal.mixture.wide.guards import _proxies_p
+from proxycal.mixture.wide.guards import proxies_p
 from proxycal.mixture.wide.widen import widen
 
 
@@ -89,7 +89,7 @@ def test_proxies_that_say_nothing_beside_many_columns_of_few_rows():
             answers=SimpleNamespace(p_biased=who, prior=prior),
             bias=SimpleNamespace(problem=SimpleNamespace(E=E, m=rng.normal(size=600))),
         )
-        p_values.append(_proxies_p(wide, P, (who - prior)[:, None] * gate))
+        p_values.append(proxies_p(wide, P, (who - prior)[:, None] * gate))
     # A uniform has this mean; with all rows in place of those that the test rests on it is 0.33.
     assert np.mean(p_values) == pytest.approx(0.5, abs=3.0 * 0.29 / np.sqrt(60))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
+from proxycal.mixture.least_squares import least_squares
 from proxycal.tails import chi2_sf, f_sf
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
 from proxycal.methods.parts import outcome_of
+from proxycal.mixture.least_squares import least_squares
 
 if TYPE_CHECKING:
     from proxycal.table.encode import Arrays

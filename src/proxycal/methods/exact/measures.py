@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
 from proxycal.methods.checks.wald import wald_p
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.tails import f_sf
 

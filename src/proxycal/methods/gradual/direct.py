@@ -70,14 +70,14 @@ def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> Iterato
         block = (slice(None), columns[:, None], columns)
         of_proxies = zip(lefts[block], starts[block], spreads[block], scores[:, columns], strict=True)
         for proxy, (kept, start, spread, score) in enumerate(of_proxies):
-            statistic, rank = _statistic(kept, start, spread, score)
+            statistic, rank = score_statistic(kept, start, spread, score)
             if rank == 0 or units <= rank:
                 continue
             f = statistic * (units - rank) / ((units - 1) * rank)
             yield proxy, str(name), float(f_sf(f, rank, units - rank))
 
 
-def _statistic(left: Array, start: Array, spread: Array, score: Array) -> tuple[float, int]:
+def score_statistic(left: Array, start: Array, spread: Array, score: Array) -> tuple[float, int]:
     """The score statistic of some columns, and in how many directions they can be tested."""
     if len(score) == 1:  # most columns: no need of an eigenvector
         if not left[0, 0] > TESTABLE * start[0, 0]:

@@ -19,11 +19,11 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
-from proxycal.least_squares import least_squares
 from proxycal.methods.crosschecks import agreement, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Details, Effects, Estimate, Finding, number
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
+from proxycal.mixture.least_squares import least_squares
 
 # Leave-cluster-out is done exactly up to this many clusters; more of them are left out in this many blocks.
 MAX_BLOCKS = 50

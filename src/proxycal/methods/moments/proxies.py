@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
 from proxycal.methods.moments.instrument import Basis, partial_out
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 
 

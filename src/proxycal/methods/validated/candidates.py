@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
-from proxycal.least_squares import least_squares
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.validated.error_mixture import ErrorMixture, fit_all_rows, fit_validated_rows
 from proxycal.methods.validated.trees import Trees, grow
+from proxycal.mixture.least_squares import least_squares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

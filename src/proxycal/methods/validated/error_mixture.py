@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 
-from proxycal.least_squares import least_squares
+from proxycal.mixture.least_squares import least_squares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

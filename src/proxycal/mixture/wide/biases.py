@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from proxycal.least_squares import least_squares
 from proxycal.mixture.designs import spaced
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import (
     FAR_FROM_PAYING,

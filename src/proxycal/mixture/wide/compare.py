@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.least_squares import least_squares
 from proxycal.mixture.clusters import predict_intercepts
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.wide.answer import Answers, answers, mean_size
 from proxycal.mixture.wide.biases import (
     explains_alike,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from proxycal.least_squares import least_squares
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.wide.curvature import curvature
 from proxycal.mixture.wide.law import Law, gate_columns, layout, n_paid, pairs, scale_columns
 from proxycal.mixture.wide.likelihood import Likelihood, Problem

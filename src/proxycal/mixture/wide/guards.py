@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammainc, ndtr
 
-from proxycal.least_squares import least_squares
 from proxycal.mixture.designs import MOST_PRODUCTS
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import content_mean, posterior
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.law import pairs
 from proxycal.tails import chi2_sf
@@ -98,7 +98,7 @@ def guard(
     return Guards(
         gate_r2=decided,
         against=against,
-        proxies_p=1.0 if sure is None or wide.bias.law.gate == "E y" else _proxies_p(wide, P, sure.scores),
+        proxies_p=1.0 if sure is None or wide.bias.law.gate == "E y" else proxies_p(wide, P, sure.scores),
         spread=spread,
         autocorrelation=_autocorrelation(residual[table_order], rows.y[table_order]),
         block_z=_block_z(
@@ -132,7 +132,7 @@ def _block_z(lead: Array, price: float, cluster: NDArray[np.intp] | None) -> flo
     return float(votes.sum() / max(sd, 1e-300))
 
 
-def _proxies_p(wide: Wide, P: Array, scores: Array) -> float:
+def proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     """Score test of the proxies in the gate of the wider bias, beside E and the content index.
 
     scores (n,k) : of the parameters of the law, which the proxies' own scores are freed of.

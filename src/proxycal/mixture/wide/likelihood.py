@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from proxycal.least_squares import least_squares
 from proxycal.mixture.features import products_of
 from proxycal.mixture.laws import LOG_2PI, NEVER, RIDGE, log_expit
+from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.wide.law import (
     NOISE_BINS,
     Bins,

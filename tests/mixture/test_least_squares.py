@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from proxycal.least_squares import least_squares
+from proxycal.mixture.least_squares import least_squares
 from proxycal.model import ProxyCalibrator
 from proxycal.testing.worlds import draw_world
 
