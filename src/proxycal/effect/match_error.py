@@ -25,8 +25,10 @@ def control_variance(
         return np.full(len(y), w @ (y - np.average(y, weights=w)) ** 2 / w.sum())
     # E[tau_j^2] = sigma2 * (1 + sum of squared shares). A point holds as many independent outcomes as it has
     # distinct ones: repeated rows are one outcome with more weight.
-    pairs = np.unique(np.column_stack([where, y]), axis=0)
-    outcomes = np.bincount(pairs[:, 0].astype(int), minlength=len(point_weight))
+    order = np.lexsort((y, where))
+    point, outcome = where[order], y[order]
+    new = np.r_[True, (point[1:] != point[:-1]) | (outcome[1:] != outcome[:-1])]
+    outcomes = np.bincount(point[new], minlength=len(point_weight))
     weight = np.where(near >= 0, point_weight[near], 0.0)
     share = weight / weight.sum(axis=1, keepdims=True)
     return np.asarray(tau**2 / (1 + np.sum(share**2 / outcomes[near], axis=1)))

@@ -128,9 +128,10 @@ def orthonormal(parts: Sequence[Expanded], weights: Array) -> Basis:
     share = weights / weights.sum()
     centre = share @ expanded
     centred = expanded - centre
-    scale = np.sqrt(share @ centred**2)
+    covariance = centred.T @ (centred * share[:, None])
+    scale = np.sqrt(covariance.diagonal())
     scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = np.inf
-    values, vectors = np.linalg.eigh((centred / scale).T @ ((centred / scale) * share[:, None]))
+    values, vectors = np.linalg.eigh(covariance / scale / scale[:, None])
     keep = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
     rotate = (vectors[:, keep] / np.sqrt(values[keep])) / scale[:, None]
     return Basis(tuple(k for k, _ in parts), centre, rotate)
