@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Steps of Newton's method past saddles at the most; SOON the neighbourhood of a maximum is as good as the
 # maximum. Steps of EM where they end before it, and how often both.
-LAST_STEPS, SOON, STEPS, CLIMBS = 30, 8, 30, 4
+LAST_STEPS, SOON, STEPS, CLIMBS = 30, 8, 9, 6
 # What all later steps together bring at the most, in BIC: LATER times what a quadratic foretells of the next,
 # and PLATEAU, since components that are nearly the same say little of how far they could come apart. In 72
 # models of 45,000 rows, of 229 steps with more than 0.5 to come after them, 224 had no more.
