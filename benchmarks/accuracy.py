@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from proxycal.studies.sweep import Cell
 
-FIRST_SEED = 1_600_000
+FIRST_SEED = 1_500_000
 _SYNTHETIC = ("n", "d_z", "alpha", "noise")
 # What a part of the benchmark is, for the full run and the quick one: sizes of bias, n, repetitions.
 _FULL: dict[str, tuple[tuple[float, ...], int, int]] = {
