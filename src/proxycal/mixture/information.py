@@ -183,7 +183,7 @@ def newton(
 ) -> tuple[Params, bool]:
     """A few Newton steps to the maximum next to where EM has come; False where there is none next to it.
 
-    past_saddles: go on where the likelihood curves the wrong way, as it may where EM hardly moves any more.
+    past_saddles: continue at a saddle, where the likelihood curves upward in some direction.
     """
     for taken, at in enumerate(uphill(params, chunks, rules)):
         params, definite = at.params, at.near.definite
