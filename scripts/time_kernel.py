@@ -20,7 +20,8 @@ from numba import njit
 from proxycal.mixture.em import statistics
 from proxycal.mixture.laws import LOG_2PI, Params, Rows, Shape
 from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.likelihood import Likelihood
+from proxycal.mixture.wide.problem import Problem
 
 P, Q, MODELS, J = 11, 6, 4, 2
 

@@ -8,13 +8,14 @@ sum over threads is rounded differently from a sum over one.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import closing, contextmanager
 from functools import cache
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from proxycal.errors import EngineError, SettingsError, UnavailableError
 
@@ -221,13 +222,17 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._limit: threadpool_limits | None = None
+        self._limit: Any = None
+        # To look for the libraries takes longer than many a small step; new ones come with new modules.
+        self._libraries: tuple[int, ThreadpoolController] | None = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 try:
-                    self._limit = threadpool_limits(limits=1)
+                    if self._libraries is None or self._libraries[0] != len(sys.modules):
+                        self._libraries = len(sys.modules), ThreadpoolController()
+                    self._limit = self._libraries[1].limit(limits=1)
                 except OSError as error:  # it looks for the libraries among the files that are open
                     raise EngineError(
                         f"the threads of linear algebra cannot be limited to one: {error.strerror}; close "

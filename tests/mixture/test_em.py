@@ -68,7 +68,8 @@ def test_every_step_climbs(shape, draw_rows, draw_params):
     params = draw_params(shape, rows)
     if shape.scale == "environment":
         # Slopes of the sd move by Newton steps, which climb from where a fit begins, not from anywhere.
-        params = begin(shape, rows, np.ones((1, 120)), (rows.y > 1.0) * 1.0 if shape.shift else None, FLOOR)
+        tau = (rows.y > 1.0)[None] * 1.0 if shape.shift else None
+        params = begin([shape], rows, np.ones((1, 1, 120)), tau, FLOOR)
     reached = []
     for _ in range(40):
         sums = total(params, [rows], shape)

@@ -3,11 +3,12 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from proxycal.mixture.criterion import bic
 from proxycal.mixture.em import Rules, penalty, run
 from proxycal.mixture.information import uphill
 from proxycal.mixture.laws import Shape, posterior
 from proxycal.mixture.maximise import BEHIND, maximise, ungated, valued
-from proxycal.mixture.select import FLOOR, bic
+from proxycal.mixture.select import FLOOR
 
 
 @pytest.mark.parametrize("shape", [Shape(1), Shape(2, "shared", shift=True)], ids=["none", "shift"])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from proxycal.mixture.compare import fit_exact
+from proxycal.mixture.criterion import bic, expected_bic, size_of
 from proxycal.mixture.designs import Data
 from proxycal.mixture.reach import best_of, unseen, within_reach
-from proxycal.mixture.select import bic, expected_bic, size_of
 from proxycal.testing.worlds import draw_world
 
 

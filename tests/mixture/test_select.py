@@ -1,16 +1,17 @@
 """Selection of shapes: both kinds of model bring what they should, BIC is BIC, and the true shape leads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
+from proxycal.mixture.criterion import bic
 from proxycal.mixture.designs import Data, candidate_frames, frames_with_features
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
 from proxycal.mixture.laws import Shape, posterior
 from proxycal.mixture.select import (
     FLOOR,
-    bic,
     choose_features,
     fit_shapes,
     floor_of,
@@ -19,12 +20,7 @@ from proxycal.mixture.select import (
     select_models,
     shapes,
 )
-from proxycal.mixture.starts import (
-    begin,
-    guesses_of_bias,
-    has_spike,
-)
-from proxycal.mixture.thresholds import THRESHOLDS
+from proxycal.mixture.starts import begin, guesses_of_bias, has_spike
 from proxycal.testing.worlds import draw_world
 
 
@@ -57,25 +53,6 @@ def zeros():
     return prepared("zero-inflated", 1.0)
 
 
-# --- BIC ----------------------------------------------------------------------------------------------------
-
-
-def test_bic_charges_the_log_of_the_weight_per_parameter(draw_rows, draw_params):
-    rows = draw_rows(n=50, levels=2)
-    plain, biased = Shape(1), Shape(1, shift=True)
-    assert bic(plain, -70.0, draw_params(plain, rows), 200.0) == pytest.approx(140.0 + 4 * np.log(200.0))
-    with_bias = (3 + 1 + 3 + 2) * np.log(200.0)
-    assert bic(biased, -70.0, draw_params(biased, rows), 200.0) == pytest.approx(140.0 + with_bias)
-
-
-def test_a_gate_has_to_beat_the_same_shift_without_one_in_a_likelihood_ratio_test(draw_rows, draw_params):
-    gated, bare = Shape(1, shift=True), Shape(1, shift=True, gate="constant")
-    params = draw_params(gated, draw_rows(n=50, q=6))
-    for n in (500.0, 1e6):
-        price = bic(gated, -70.0, params, n) - bic(bare, -70.0, params, n)
-        assert price == pytest.approx(chi2.isf(THRESHOLDS.gate_test_p, 5))
-
-
 def test_bic_of_one_component_is_that_of_least_squares(gaussian):
     _, rows, proxies = gaussian
     null = one_component(False, rows, proxies)[0][0]
@@ -104,10 +81,46 @@ def test_each_side_brings_its_own_models(gaussian):
     assert not any(model.shape.shift for model in without)
     assert all(model.shape.claims_bias for model in with_bias)
     assert {model.shape.J for model in without} == {model.shape.J for model in with_bias} == {1, 2}
-    # Every shape without a bias has its like with one.
-    assert {model.shape.label for model in without} == {model.shape.label for model in with_bias}
-    for models in (without, with_bias):
+    for models, shift in ((without, False), (with_bias, True)):
+        assert {model.shape for model in models} <= {*shapes(1, shift, rows), *shapes(2, shift, rows)}
         assert [model.bic for model in models] == sorted(model.bic for model in models)
+
+
+@pytest.mark.parametrize(
+    ("kind", "alpha_sd", "shift"),
+    [("gaussian", 0.0, False), ("gaussian", 3.0, True), ("two-humped", 0.0, True)],
+)
+def test_what_a_score_test_rules_out_would_not_have_paid(kind, alpha_sd, shift):
+    _, rows, proxies = prepared(kind, alpha_sd)
+    first = one_component(shift, rows, proxies)
+    models = select_models(rows, first, FLOOR, np.inf, 2)
+    left_out = {*shapes(1, shift, rows), *shapes(2, shift, rows)} - {model.shape for model in models}
+    assert {shape.J for shape in left_out} == {1, 2}
+    for shape in left_out:
+        assert fit_shapes([shape], rows, first[1], np.inf, FLOOR)[0].bic > models[0].bic
+
+
+def test_of_normal_noise_one_component_is_tried_and_of_a_heavy_tail_two(draw_rows):
+    rng = np.random.default_rng(0)
+    rows = draw_rows(n=400)
+    normal = rows.X @ np.ones(3) + rng.normal(size=400)
+    even = selected(False, replace(rows, y=normal), rows.X, max_j=4)
+    assert [model.shape for model in even] == [Shape(1)]
+    far = 3.0 * rng.normal(size=400) * (rng.random(400) < 0.2)
+    heavy = selected(False, replace(rows, y=normal + far), rows.X, max_j=2)
+    assert {Shape(2, "shared"), Shape(2, "own")} <= {model.shape for model in heavy}
+    assert heavy[0].shape == Shape(2, "shared")
+
+
+def test_a_sd_by_the_environment_is_tried_where_the_spread_follows_it():
+    rng = np.random.default_rng(0)
+    _, rows, proxies = prepared("gaussian", 0.0)
+    noise = rng.normal(size=400)
+    even, uneven = (replace(rows, y=noise * np.exp(slope * rows.G[:, 1])) for slope in (0.0, 0.4))
+    assert [model.shape.scale for model in one_component(False, even, proxies)[0]] == ["constant"]
+    tried = one_component(False, uneven, proxies)[0]
+    assert [model.shape.scale for model in tried] == ["constant", "environment"]
+    assert tried[1].bic < tried[0].bic
 
 
 def test_max_j_bounds_the_selection(gaussian):
@@ -193,7 +206,7 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
     # The best of the blind starts reaches what EM reaches from the true labels.
     world, rows, proxies = gaussian
     shape = Shape(1, shift=True)
-    told = begin(shape, rows, np.ones((1, 400)), world.a, FLOOR)
+    told = begin([shape], rows, np.ones((1, 1, 400)), world.a[None], FLOOR)
     best = run(told, [rows], Rules.of([shape], rows.X.shape[1], FLOOR), 600, 1e-8)
     blind = fit_shapes([shape], rows, [(tau, None) for tau in guesses_of_bias(rows, proxies)], np.inf, FLOOR)[
         0

@@ -1,11 +1,13 @@
 """Starts of EM: guesses of who is biased and of the components, on rows whose truth is known."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from proxycal.mixture.designs import Data, candidate_frames
 from proxycal.mixture.features import fit_basis
-from proxycal.mixture.laws import Rows, Shape
+from proxycal.mixture.laws import Params, Rows, Shape
 from proxycal.mixture.select import FLOOR
 from proxycal.mixture.starts import (
     atoms,
@@ -79,10 +81,26 @@ def test_a_first_guess_of_components_leaves_none_empty(how, J, zeros):
 
 def test_the_first_step_on_the_true_labels_is_least_squares_on_them(gaussian):
     world, rows, _ = gaussian
-    made = begin(Shape(1, shift=True), rows, np.ones((1, 400)), world.a, FLOOR)
+    made = begin([Shape(1, shift=True)], rows, np.ones((1, 1, 400)), world.a[None], FLOOR)
     both = np.column_stack([rows.X, world.a])
     wanted = np.linalg.lstsq(both, rows.y, rcond=None)[0]
     np.testing.assert_allclose(np.r_[made.beta[0, 0], made.a[0]], wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("shift", [False, True], ids=["none", "shift"])
+def test_the_first_steps_of_several_guesses_are_those_of_each_alone(shift, gaussian):
+    _, rows, proxies = gaussian
+    shapes = [Shape(2, means, shift=shift) for means in ("shared", "own", "shared")]
+    r = np.stack([split_components(rows.y, rows, 2, how, None) for how in ("place", "place", "width")])
+    tau = np.stack(guesses_of_bias(rows, proxies)[:3]) if shift else None
+    together = begin(shapes, rows, r, tau, FLOOR)
+    for i, shape in enumerate(shapes):
+        alone = begin([shape], rows, r[i : i + 1], None if tau is None else tau[i : i + 1], FLOOR)
+        for field in fields(Params):
+            mine, own = getattr(together, field.name), getattr(alone, field.name)
+            assert (mine is None) == (own is None)
+            if own is not None:
+                np.testing.assert_allclose(mine[i], own[0], atol=1e-9, err_msg=field.name)
 
 
 def test_two_atoms_that_rounding_made_of_one_are_no_pair():

@@ -37,7 +37,7 @@ def beside(arrays: Arrays, settings: Settings, verdict: Verdict) -> Beside:
         return Beside()
     asked = replace(settings, method=NAME, effect="constant", interval="sandwich")
     try:
-        fit = METHODS[NAME].fit(arrays, asked)
+        fit = METHODS[NAME].fit_row(arrays, asked)
     except ProxycalError as error:
         return Beside((Estimate.missing(NAME, str(error)),))
     refused = fit.verdict == "not identified"

@@ -105,6 +105,8 @@ class Method:
         Seconds that every run costs, and what a thousand rows of ten columns add.
     allows : tuple of str, default ()
         Topics of findings about a table that its models allow for, and so are not reported.
+    row : str, default ""
+        Place of a function like `home` that only estimates, for a row in the summary of another method.
     chooser : str, default ""
         Place of the function that names another method by the number of validated rows; none if empty.
 
@@ -123,6 +125,7 @@ class Method:
     libraries: tuple[str, ...] = ()
     needs: str = ""
     allows: tuple[str, ...] = ()
+    row: str = ""
     chooser: str = ""
 
     def choose(self, validated: int) -> str:
@@ -131,11 +134,18 @@ class Method:
 
     def fit(self, arrays: Arrays, settings: Settings) -> MethodFit:
         """Fit arrays."""
+        return self._fit(self.home, arrays, settings)
+
+    def fit_row(self, arrays: Arrays, settings: Settings) -> MethodFit:
+        """The same, with no more than a row in the summary of another method needs."""
+        return self._fit(self.row or self.home, arrays, settings)
+
+    def _fit(self, place: str, arrays: Arrays, settings: Settings) -> MethodFit:
         self.require_installed()
         self.require_effect(settings.effect)
         if settings.scale == "log":
-            return self._log_scale().fit_logs(self._load(self.home), arrays, settings)
-        fitted: MethodFit = self._load(self.home)(arrays, settings)
+            return self._log_scale().fit_logs(self._load(place), arrays, settings)
+        fitted: MethodFit = self._load(place)(arrays, settings)
         return fitted
 
     def fit_in_pieces(self, table: EncodedPieces, settings: Settings) -> MethodFit:
@@ -258,6 +268,7 @@ _OURS = (
         label="gradual (a bias that changes gradually with the environment)",
         summary="the part of the outcome that the environment moves beyond content, whatever its shape",
         home="proxycal.methods.gradual.fit:fit_gradual_method",
+        row="proxycal.methods.gradual.fit:fit_gradual_row",
         record="proxycal.methods.gradual.fit:GradualFit",
         pieces="proxycal.methods.gradual.in_pieces:fit_pieces",
         pieces_in_memory=True,

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from proxycal.mixture.criterion import Model
     from proxycal.mixture.designs import Chunks, Data, Frame, Spec
-    from proxycal.mixture.select import Model
 
     Array = NDArray[np.float64]
 
@@ -46,9 +46,9 @@ class View:
     cost: float = 0.0
 
     def of(self, data: Data, index: NDArray[np.intp] | None = None) -> Data:
-        """The rows as they are fitted."""
-        whole = replace(data, y=data.y - self.offset)
-        return whole if index is None else whole.take(index)
+        """The rows as they are fitted; index : some of them, in their order."""
+        whole = replace(data, y=data.y - self.offset) if self.offset.any() else data
+        return whole if index is None or len(index) == len(data.y) else whole.take(index)
 
 
 class CandidateRows:

@@ -15,12 +15,13 @@ import numpy as np
 
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import posterior
-from proxycal.mixture.select import FLOOR, Model, one_component
+from proxycal.mixture.select import FLOOR, one_component
 from proxycal.mixture.starts import residual_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from proxycal.mixture.criterion import Model
     from proxycal.mixture.laws import Rows
 
     Array = NDArray[np.float64]

@@ -16,6 +16,7 @@ import numpy as np
 
 from proxycal.mixture.candidates import Candidate, CandidateRows, ExactBias, View
 from proxycal.mixture.clusters import with_bias, without_bias
+from proxycal.mixture.criterion import Model, outlook
 from proxycal.mixture.designs import (
     BASIS_ROWS,
     Data,
@@ -36,11 +37,9 @@ from proxycal.mixture.select import (
     FLOOR,
     FLOOR_PART,
     MAX_J,
-    Model,
     choose_features,
     floor_of,
     one_component,
-    outlook,
     select_by_level,
     select_models,
 )
@@ -110,13 +109,21 @@ def _compared(
 ) -> tuple[Candidate, Candidate, float]:
     """The best model with a bias, and without, at the maximum of all rows; and the lead of the first."""
     n = len(data.y)
-    null = _best([candidate for candidate in close if not candidate.claims_bias], seen, floor)
-    bias = _best([candidate for candidate in close if candidate.claims_bias], seen, floor, null.bic)
-    few = CandidateRows(data, spaced(n, JUDGE_ROWS)) if n > 2 * JUDGE_ROWS else seen
+    nulls = [candidate for candidate in close if not candidate.claims_bias]
+    biases = [candidate for candidate in close if candidate.claims_bias]
+    # The kind that leads goes first, for the other to be measured by.
+    if close[0].claims_bias:
+        bias = _best(biases, seen, floor)
+        null = _best(nulls, seen, floor, bias.bic + THRESHOLDS.exact_lead)
+    else:
+        null = _best(nulls, seen, floor)
+        bias = _best(biases, seen, floor, null.bic + THRESHOLDS.too_far_behind)
+    every = seen.of
     return settle(
         bias,
         null,
-        few=few.of,
+        few=CandidateRows(data, spaced(n, JUDGE_ROWS)).of if n > 2 * JUDGE_ROWS else every,
+        every=every,
         maximise=lambda candidate, bar=np.inf: _fit_all_rows(candidate, seen, floor, bar),
         floor=floor,
         max_j=max_j,
@@ -242,23 +249,23 @@ def _parts(n: int, seen: int, whole: bool) -> list[NDArray[np.intp]]:
     return [*(spaced(n, size) for size in sizes), *([] if whole else [np.arange(n)])]
 
 
-def _best(
-    candidates: list[Candidate], seen: CandidateRows, floor: float, best_other: float = np.inf
-) -> Candidate:
-    """The best of those with a bias, or without; one behind the best so far, or best_other, is left early."""
-    fitted = [_fit_all_rows(candidates[0], seen, floor, best_other + THRESHOLDS.too_far_behind)]
-    for candidate in candidates[1:]:
-        bar = min(min(other.bic for other in fitted) + BEHIND, best_other + THRESHOLDS.too_far_behind)
+def _best(candidates: list[Candidate], seen: CandidateRows, floor: float, most: float = np.inf) -> Candidate:
+    """The best of those with a bias, or without; one behind the best so far, or a BIC of `most`, is left."""
+    fitted: list[Candidate] = []
+    for candidate in candidates:
+        bar = min([most, *(other.bic + BEHIND for other in fitted)])
         fitted.append(_fit_all_rows(candidate, seen, floor, bar))
     return best_of(fitted)
 
 
 def _nearer(candidate: Candidate, seen: CandidateRows, floor: float) -> Candidate:
-    """A model fitted to a part of the rows: some steps of EM, and Newton's if it is near enough for them."""
+    """A model fitted to a part of the rows: Newton's steps, and some of EM where these do not converge."""
     model, chunks = candidate.model, seen.of(candidate)
     rules = Rules.of([model.shape], model.params.beta.shape[2], floor_of(model.shape, floor))
-    params = run(model.params, chunks, rules, max_steps=45, tol=1e-3).params
-    params, converged = newton(params, chunks, rules)
+    params, converged = newton(model.params, chunks, rules, past_saddles=True)
+    if not converged:
+        params = run(params, chunks, rules, max_steps=15, tol=1e-3).params
+        params, converged = newton(params, chunks, rules)
     return replace(candidate, model=valued(model.shape, params, chunks, chunks.weight, converged))
 
 
@@ -274,7 +281,11 @@ def _fit_all_rows(candidate: Candidate, seen: CandidateRows, floor: float, bar: 
     if len(candidate.view.offset) > 2 * JUDGE_ROWS:
         return replace(candidate, model=maximise(model, chunks, floor, n, bar))
     rules = Rules.of([model.shape], model.params.beta.shape[2], floor_of(model.shape, floor))
-    for steps, margin in ((15, FAR), (30, 0.0)):
+    if model.converged:
+        params, converged = newton(params, chunks, rules)
+        if converged:
+            return replace(candidate, model=valued(model.shape, params, chunks, n, converged))
+    for steps, margin in ((3, 10.0 * FAR), (15, FAR), (30, 0.0)):
         params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params
         near = valued(model.shape, params, chunks, n)
         if near.bic > bar + margin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -42,6 +42,9 @@ class Data:
     cluster: NDArray[np.intp] | None = None
     levels: Mapping[str, NDArray[np.intp]] | None = None
     trusted: NDArray[np.bool_] | None = None
+    _formed: dict[int, tuple[Frame, Rows]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def take(self, index: NDArray[np.intp]) -> Data:
         """Some of the rows, in the order given."""
@@ -61,6 +64,14 @@ class Data:
         """The columns that may explain the true outcome."""
         return np.hstack([self.P, self.E])
 
+    def on(self, frame: Frame) -> Rows:
+        """The rows in the features of a frame; of few rows they are formed once, and their products too."""
+        if len(self.y) > CHUNK:
+            return frame.form(self)
+        if id(frame) not in self._formed:
+            self._formed[id(frame)] = frame, frame.form(self)
+        return self._formed[id(frame)][1]
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -79,6 +90,10 @@ class Frame:
 
     def rows(self, data: Data) -> Rows:
         """Features and standardised outcome of any rows."""
+        return data.on(self)
+
+    def form(self, data: Data) -> Rows:
+        """The same, formed anew."""
         G = self.gate(data.E)
         y = (data.y - self.centre) / self.scale
         X, D = self.content(data.content), self.shift_features(data, G)
@@ -108,7 +123,11 @@ class Chunks(Sequence[Rows]):
     def __init__(self, frame: Frame, data: Data) -> None:
         self._frame, self._data = frame, data
         self._pieces = pieces(len(data.y))
-        self._kept = [frame.rows(data.take(i)) for i in self._pieces] if len(data.y) <= KEEP_ROWS else None
+        self._kept: list[Rows] | None = None
+        if len(self._pieces) == 1:
+            self._kept = [frame.rows(data)]
+        elif len(data.y) <= KEEP_ROWS:
+            self._kept = [frame.rows(data.take(i)) for i in self._pieces]
 
     @property
     def weight(self) -> float:

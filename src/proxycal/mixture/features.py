@@ -7,6 +7,7 @@ conditioned, and drop collinear columns without a word being needed about which 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,13 +155,22 @@ def splines(column: Array, knots: Sequence[float]) -> Array:
     The B-splines sum to one, so that the last would repeat the intercept. This is scikit-learn's
     SplineTransformer, bit for bit, on the same BSpline of scipy: importing it from there takes half a second.
     """
+    curve, slopes = _curves(tuple(knots))
+    inside = np.minimum(np.maximum(column, knots[0]), knots[-1])
+    values = np.asarray(curve(inside))
+    beyond = np.flatnonzero(column != inside)
+    if len(beyond):
+        low = column[beyond] < inside[beyond]
+        values[beyond] += (column - inside)[beyond, None] * slopes[np.where(low, 0, 1)]
+    return values[:, :-1]
+
+
+@lru_cache(maxsize=1_000)
+def _curves(knots: tuple[float, ...]) -> tuple[BSpline, Array]:
+    """All B-splines of some knots, and their slopes at the first and the last knot (2, k + 2)."""
     grid = np.array(knots)
     first, last = grid[1] - grid[0], grid[-1] - grid[-2]
     before = np.linspace(grid[0] - DEGREE * first, grid[0] - first, DEGREE)
     after = np.linspace(grid[-1] + last, grid[-1] + DEGREE * last, DEGREE)
     curve = BSpline(np.concatenate([before, grid, after]), np.eye(len(grid) + DEGREE - 1), DEGREE)
-    inside = np.clip(column, grid[0], grid[-1])
-    values = np.asarray(curve(inside))
-    beyond = column != inside
-    values[beyond] += (column - inside)[beyond, None] * curve(inside[beyond], nu=1)
-    return values[:, :-1]
+    return curve, np.asarray(curve(grid[[0, -1]], nu=1))

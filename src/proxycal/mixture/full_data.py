@@ -48,7 +48,8 @@ def fit_full_data(
         null = _best(nulls, to_all)
         bias = _best(biases, to_all, null.bic + THRESHOLDS.too_far_behind)
     few = lambda candidate: candidate.frame.chunks(part)  # noqa: E731
-    bias, null, gain = settle(bias, null, few, to_all, selected.floor)
+    every = lambda candidate: chunks_of(candidate.frame)  # noqa: E731
+    bias, null, gain = settle(bias, null, few, every, to_all, selected.floor)
     chunks = chunks_of(bias.frame)
     answer = conclude(chunks, None, bias, null, selected.candidates, selected.n_compared, selected.floor)
     return replace(answer, gain=gain, offset=selected.offset)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.mixture.criterion import Model, bic
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.information import ARRIVED, NEARLY, newton, uphill
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
-from proxycal.mixture.select import Model, bic, floor_of
+from proxycal.mixture.select import floor_of
 from proxycal.mixture.sums import Summed, add_up
 
 if TYPE_CHECKING:

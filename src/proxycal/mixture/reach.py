@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.mixture.criterion import expected_bic, size_of
 from proxycal.mixture.laws import posterior
-from proxycal.mixture.select import expected_bic, size_of
 from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:

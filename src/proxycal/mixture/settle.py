@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from proxycal.mixture.criterion import size_of
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.laws import Params, Shape
 from proxycal.mixture.maximise import BEHIND, ungated
 from proxycal.mixture.reach import best_of
-from proxycal.mixture.select import MAX_J, floor_of, size_of
+from proxycal.mixture.score_test import components, score_sums
+from proxycal.mixture.select import FORETOLD, MAX_J, floor_of
 from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.mixture.candidates import Candidate
-    from proxycal.mixture.select import Model
+    from proxycal.mixture.criterion import Model
     from proxycal.mixture.sums import Chunked
 
 # Log likelihood that AIC asks of a component of shared slopes: a weight, an intercept and a width.
@@ -46,21 +48,22 @@ def settle(
     bias: Candidate,
     null: Candidate,
     few: Callable[[Candidate], Chunked],
+    every: Callable[[Candidate], Chunked],
     maximise: Maximise,
     floor: float,
     max_j: int = MAX_J,
 ) -> tuple[Candidate, Candidate, float]:
     """The model with and without a bias that the answer rests on, and the BIC by which the first leads.
 
-    few : the rows, or enough of them, to look for one more component in. A bias that leads must also beat
-    itself without its gate: "two humps, but E does not say who is on which".
+    few : the rows, or enough of them, to look for one more component in; every : all of them. A bias that
+    leads must also beat itself without its gate: "two humps, but E does not say who is on which".
     """
     lead = null.bic - bias.bic
     finer = bias
     if lead > -DECIDED:
-        bias, finer = _grown(bias, few, maximise, floor, max_j, aic=lead > 0.0)
+        bias, finer = _grown(bias, few, every, maximise, floor, max_j, aic=lead > 0.0)
     if abs(lead) < DECIDED:
-        null = _grown(null, few, maximise, floor, max_j)[0]
+        null = _grown(null, few, every, maximise, floor, max_j)[0]
     if bias.bic < null.bic:
         shape, params = ungated(bias.model.shape, bias.model.params)
         bare = replace(bias, model=replace(bias.model, shape=shape, params=params))
@@ -92,6 +95,7 @@ def _smooth(params: Params, floor: float) -> NDArray[np.bool_]:
 def _grown(
     best: Candidate,
     few: Callable[[Candidate], Chunked],
+    every: Callable[[Candidate], Chunked],
     maximise: Maximise,
     floor: float,
     max_j: int,
@@ -102,7 +106,11 @@ def _grown(
     aic : whether the one more is brought to its maximum where AIC may want it.
     """
     while (shape := _finer(best.model.shape, max_j)) is not None:
-        start = replace(best, model=_split(best.model, shape, few(best), floor))
+        seen = few(best)
+        # Few rows rule out what all of them would, and are sooner asked.
+        if not (_may_pay(best.model, seen, aic) and (few is every or _may_pay(best.model, every(best), aic))):
+            return best, best
+        start = replace(best, model=_split(best.model, shape, seen, floor))
         more = maximise(start, best.bic + (_aic_margin(best.model) if aic else BEHIND))
         if best_of([best, more]) is best:
             return best, more
@@ -110,12 +118,25 @@ def _grown(
     return best, best
 
 
+def _may_pay(at: Model, chunks: Chunked, aic: bool) -> bool:
+    """Whether a score test foretells enough of one more component, on the rows that it would be split on."""
+    sums = score_sums(at.params, chunks, at.shape, components)
+    log_n = _log_n(at)
+    needed = COMPONENT if aic and at.shape.J > 1 else 0.5 * COMPONENT * log_n
+    share = min(sums.weight / float(np.exp(log_n)), 1.0)
+    return sums.best() >= FORETOLD * (COMPONENT + (needed - COMPONENT) * share)
+
+
+def _log_n(at: Model) -> float:
+    """The logarithm of the weight of the rows, from what BIC charges."""
+    return (at.bic + 2.0 * at.loglik) / size_of(at.shape, at.params)
+
+
 def _aic_margin(at: Model) -> float:
     """How far (in BIC) behind a further component may be that AIC wants."""
     if at.shape.J == 1:
         return BEHIND
-    log_n = (at.bic + 2.0 * at.loglik) / size_of(at.shape, at.params)
-    return max(COMPONENT * (log_n - 2.0), BEHIND)
+    return max(COMPONENT * (_log_n(at) - 2.0), BEHIND)
 
 
 def _finer(shape: Shape, max_j: int) -> Shape | None:

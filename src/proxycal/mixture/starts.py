@@ -19,6 +19,8 @@ from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -134,32 +136,19 @@ def _densest(y: Array, weights: Array) -> NDArray[np.bool_]:
     return np.asarray((y >= ends[first]) & (y <= ends[first + 10]))
 
 
-def begin(shape: Shape, rows: Rows, r: Array, tau: Array | None, width: float) -> Params:
-    """Parameters (B = 1) from one M-step on a guess."""
-    J, (n, p), q, L = shape.J, rows.X.shape, rows.G.shape[1], rows.D.shape[1]
-    r = (r / r.sum(axis=0))[None]
-    sd = np.zeros((1, J))
-    params = Params(np.zeros((1, J, p)), sd, np.zeros((1, J, p)), np.zeros((1, q)))
-    if not shape.shift or tau is None:
-        post = Posterior(
-            np.zeros((1, n)), r, None, None, None, None, r, None, np.log(r.mean(axis=2))[:, :, None]
-        )
-    else:
-        share = float(np.clip(np.average(tau, weights=rows.weights), 0.02, 0.98))
-        gamma = np.zeros((1, q))
-        gamma[0, 0] = np.log(share / (1.0 - share))
-        params = replace(params, a=np.zeros((1, L)), gamma=gamma)
-        pi = np.full((1, n), share)
-        post = Posterior(
-            np.zeros((1, n)),
-            r * (1.0 - tau),
-            r * tau,
-            pi,
-            tau[None],
-            None,
-            r,
-            pi,
-            np.log(r.mean(axis=2))[:, :, None],
-        )
-    plain = Shape(J, shape.means, "constant", "constant", shape.shift)
-    return update(params, statistics(params, rows, plain, post), Rules.of([plain], p, width))
+def begin(shapes: Sequence[Shape], rows: Rows, r: Array, tau: Array | None, width: float) -> Params:
+    """Parameters of B models of one J from one M-step on guesses: r (B,J,n), tau (B,n) or None."""
+    (B, J, n), p, q, L = r.shape, rows.X.shape[1], rows.G.shape[1], rows.D.shape[1]
+    r = r / r.sum(axis=1, keepdims=True)
+    params = Params(np.zeros((B, J, p)), np.zeros((B, J)), np.zeros((B, J, p)), np.zeros((B, q)))
+    log_w, none = np.log(r.mean(axis=2))[:, :, None], np.zeros((B, n))
+    post = Posterior(none, r, None, None, None, None, r, None, log_w)
+    if tau is not None:
+        share = np.clip(tau @ rows.weights / rows.weights.sum(), 0.02, 0.98)
+        gamma = np.zeros((B, q))
+        gamma[:, 0] = np.log(share / (1.0 - share))
+        params = replace(params, a=np.zeros((B, L)), gamma=gamma)
+        pi, biased = np.broadcast_to(share[:, None], (B, n)), r * tau[:, None]
+        post = Posterior(none, r - biased, biased, pi, tau, None, r, pi, log_w)
+    plain = [Shape(J, shape.means, "constant", "constant", shape.shift) for shape in shapes]
+    return update(params, statistics(params, rows, plain[0], post), Rules.of(plain, p, width))

@@ -8,6 +8,7 @@ from scipy.stats import chi2
 from sklearn.decomposition import FactorAnalysis
 
 from proxycal.methods.checks.instruments import (
+    Given,
     content_proxies,
     direct_p,
     factors_p,
@@ -43,7 +44,7 @@ def test_the_direct_effect_is_tested_by_two_stage_least_squares():
     y = y + 0.05 * E[:, 2]
     w, nobody = np.random.default_rng(0).uniform(0.5, 2.0, len(y)), np.zeros(len(y))
     ones = np.column_stack([np.ones(len(y)), E])
-    held = content_proxies(P, ones, w)
+    held = content_proxies(Given.of(P, E, w))
     X, Z = np.column_stack([ones, P[:, held]]), np.column_stack([ones, np.delete(P, held, axis=1)])
     seen = Z @ np.linalg.solve(Z.T @ (Z * w[:, None]), Z.T @ (X * w[:, None]))
     bread = np.linalg.inv(seen.T @ (X * w[:, None]))
@@ -63,34 +64,44 @@ def test_the_direct_effect_is_tested_by_two_stage_least_squares():
 
 def test_as_many_proxies_stand_for_content_as_it_has_sides():
     _, P, E = world(2)
-    ones, w = np.column_stack([np.ones(600), E]), np.ones(600)
-    assert len(content_proxies(P, ones, w)) == 2
-    assert len(content_proxies(P[:, :1] + np.random.default_rng(0).normal(size=(600, 3)) * 0.1, ones, w)) == 1
-    assert content_proxies(np.random.default_rng(0).normal(size=(600, 4)), ones, w) == []
-    assert factors_p(P, ones, w, 2) > 0.01
-    assert factors_p(P, ones, w, 1) < 1e-6
-    assert np.isnan(factors_p(P, ones, w, 3))
+    rng, w = np.random.default_rng(0), np.ones(600)
+    two, one, none = (
+        Given.of(proxies, E, w)
+        for proxies in (P, P[:, :1] + rng.normal(size=(600, 3)) * 0.1, rng.normal(size=(600, 4)))
+    )
+    assert [len(content_proxies(given)) for given in (two, one, none)] == [2, 1, 0]
+    assert factors_p(two, 2) > 0.01
+    assert factors_p(two, 1) < 1e-6
+    assert np.isnan(factors_p(two, 3))
 
 
 def test_instruments_are_judged_by_as_wide_an_error():
-    rng = np.random.default_rng(0)
-    left, ones = rng.normal(size=400), np.ones((400, 1))
-    X, Z = (np.column_stack([ones, rng.normal(size=(400, k))]) for k in (1, 2))
-    known, unsure = (instruments_p(left, X, Z, ones, np.ones(400), None, more) for more in (1.0, 2.25))
-    extra = Z[:, 1] - X @ np.linalg.lstsq(X, Z[:, 1], rcond=None)[0]
+    left, extra = np.random.default_rng(0).normal(size=(2, 400))
+    known, unsure = (instruments_p(left, extra[:, None], None, more) for more in (1.0, 2.25))
     statistic = (extra @ left) ** 2 / (extra**2 @ left**2)
     assert known == pytest.approx(chi2.sf(statistic, 1))
     assert unsure == pytest.approx(chi2.sf(statistic / 2.25, 1))
 
 
+def test_columns_that_repeat_each_other_and_proxies_that_the_environment_tells_change_nothing():
+    _, P, E = world(4)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 600)
+    plain = moved_proxies(P, E, w)
+    repeated = np.column_stack([E, E[:, 0] - 2.0 * E[:, 1], np.ones(600)])
+    np.testing.assert_allclose(moved_proxies(P, repeated, w), plain, rtol=1e-6)
+    told = Given.of(np.column_stack([P, E[:, 0] + 3.0]), E, w)
+    assert told.seen == [0, 1, 2, 3, 4]
+    assert content_proxies(told) == content_proxies(Given.of(P, E, w))
+
+
 def test_what_is_unknown_widens_and_nothing_unknown_does_not():
-    ones, w = np.ones((400, 1)), np.ones(400)
-    assert inflation(np.r_[np.zeros(200), np.ones(200)], 3.0, 1.0, ones, w) == 1.0
+    nothing, w = np.empty((400, 0)), np.ones(400)
+    assert inflation(np.r_[np.zeros(200), np.ones(200)], 3.0, 1.0, nothing, w) == 1.0
     # p(1-p) = 0.09, var(p) = 0.16: f = 0.09 / 1.09, g = 0.09 / 0.25.
     f, g = 0.09 / 1.09, 0.36
-    widened = inflation(np.r_[np.full(200, 0.1), np.full(200, 0.9)], 1.0, 1.0, ones, w)
+    widened = inflation(np.r_[np.full(200, 0.1), np.full(200, 0.9)], 1.0, 1.0, nothing, w)
     assert widened == pytest.approx((1 + f / (1 - f - g)) / (1 - f))
-    assert np.isnan(inflation(np.full(400, 0.5), 1.0, 1.0, ones, w))
+    assert np.isnan(inflation(np.full(400, 0.5), 1.0, 1.0, nothing, w))
 
 
 def test_a_leaking_proxy_is_moved_by_the_environment_and_clean_ones_are_not():
@@ -118,10 +129,9 @@ def test_a_proxy_is_moved_where_it_is_an_outcome_with_a_direct_effect():
 
 def test_common_factors_are_tested_as_in_maximum_likelihood_factor_analysis():
     _, P, _ = world(5)
-    w = np.ones(600)
     model = FactorAnalysis(2, tol=1e-10, max_iter=20_000).fit((P - P.mean(axis=0)) / P.std(axis=0))
     corr, widened = np.corrcoef(P.T), model.get_covariance()
     lack = np.log(np.linalg.det(widened) / np.linalg.det(corr)) + np.trace(corr @ np.linalg.inv(widened)) - 5
     # Bartlett: n - 1 - (2 p + 5) / 6 - 2 r / 3, and ((p - r)^2 - p - r) / 2 degrees of freedom.
     p = chi2.sf((600 - 1 - 15 / 6 - 4 / 3) * lack, 1)
-    assert factors_p(P, np.ones((600, 1)), w, 2) == pytest.approx(p, rel=1e-3)
+    assert factors_p(Given.of(P, np.empty((600, 0)), np.ones(600)), 2) == pytest.approx(p, rel=1e-3)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proxycal.methods.gradual.mimic import Structure
 from proxycal.methods.gradual.sensitivity import robustness_value, sensitivity
 from proxycal.methods.gradual.shrink import bends_group, levels_group, shrink, smoothed
+from proxycal.methods.gradual.structure import Structure
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -95,6 +95,7 @@ def test_sensitivity_of_a_system_that_can_be_worked_out_by_hand():
         np.array([[2.0, 0.0]]),
         np.array([0.0, 2.0]),
         0.0,
+        settled=True,
     )
     figures = sensitivity(structure, np.eye(2), ["e0", "e1"])
     assert figures.r2 == pytest.approx(0.8)

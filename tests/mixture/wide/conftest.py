@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from proxycal.mixture.wide.compare import Setup
 from proxycal.mixture.wide.law import layout
-from proxycal.mixture.wide.likelihood import Problem
+from proxycal.mixture.wide.problem import Problem
 
 
 def _orthonormal(columns):

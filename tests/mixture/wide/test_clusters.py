@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from proxycal.mixture.wide.clusters import refine
 from proxycal.mixture.wide.fit import fit, plain_start
 from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Problem
+from proxycal.mixture.wide.problem import Problem
 
 
 def clustered(tau, seed=0, clusters=60, rows=8):

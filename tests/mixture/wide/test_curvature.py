@@ -29,7 +29,7 @@ def test_it_is_the_sum_of_squared_scores_of_the_rows(law, weights, draw_problem,
         up[i], down[i] = theta[i] + step, theta[i] - step
         score = (likelihood.seen(up).loglik - likelihood.seen(down).loglik) / (2.0 * step)
         squares[i] = float((problem.weights * score) ** 2 @ np.ones(len(score)))
-    guess = curvature(likelihood, theta, likelihood.seen(theta))
+    guess = curvature(likelihood, theta, likelihood.with_squares(theta)[2])
     most = problem.n * np.exp(-2.0 * theta[likelihood.at.log_sigma].min())
     assert np.all(guess >= squares * (1.0 - 1e-5))
     assert np.all(guess <= squares * (1.0 + 1e-5) + KEPT * max(most, 2.0 * problem.n) * (1.0 + 1e-9))
@@ -41,4 +41,4 @@ def test_it_is_the_sum_of_squared_scores_of_the_rows(law, weights, draw_problem,
 def test_no_parameter_is_without_it(law, draw_problem, draw_theta):
     problem = draw_problem(n=120)
     likelihood, theta = Likelihood(problem, law), draw_theta(law, problem)
-    assert np.all(curvature(likelihood, theta, likelihood.seen(theta)) > 0.0)
+    assert np.all(curvature(likelihood, theta, likelihood.with_squares(theta)[2]) > 0.0)

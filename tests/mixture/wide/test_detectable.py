@@ -7,7 +7,7 @@ from proxycal import ProxyCalibrator
 from proxycal.mixture.wide.detectable import detectable
 from proxycal.mixture.wide.fit import fit, plain_start
 from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Problem
+from proxycal.mixture.wide.problem import Problem
 from proxycal.testing.worlds import draw_world
 
 
@@ -36,7 +36,7 @@ def test_without_an_environment_no_bias_shows():
 
 def test_the_size_is_in_sds_of_the_residual():
     one, other = (detectable(*nothing(400, noise=noise)) for noise in (0.5, 1.0))
-    # The search halves its range four times: neighbouring answers differ by a factor of 1.13.
+    # Neighbouring answers differ by a factor of 1.13.
     assert one == pytest.approx(other, rel=0.15)
 
 

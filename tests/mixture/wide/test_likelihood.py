@@ -47,6 +47,36 @@ def test_the_gradient_is_that_of_the_value(law, ranged, draw_problem, draw_theta
 
 
 @names
+def test_scores_are_the_slopes_of_each_row(law, draw_problem, draw_theta):
+    problem = draw_problem(n=15, weights=True)
+    likelihood, theta = Likelihood(problem, law), draw_theta(law, problem)
+    seen, scores = likelihood.scores(theta)
+    numeric = np.empty_like(scores)
+    for i in range(len(theta)):
+        up, down = theta.copy(), theta.copy()
+        up[i], down[i] = theta[i] + 1e-5, theta[i] - 1e-5
+        numeric[:, i] = (likelihood.seen(up).loglik - likelihood.seen(down).loglik) / 2e-5
+    np.testing.assert_allclose(scores, numeric, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(seen.loglik, likelihood.seen(theta).loglik)
+
+
+@names
+@pytest.mark.parametrize("weights", [False, True], ids=["even", "weighted"])
+def test_every_way_to_ask_for_slopes_gives_the_same(law, weights, draw_problem, draw_theta):
+    problem = draw_problem(weights=weights, ranged=True)
+    likelihood, theta = Likelihood(problem, law), draw_theta(law, problem)
+    value, slopes, squares = likelihood.with_squares(theta)
+    seen, again, others = likelihood.evaluate(theta)
+    assert value == again == likelihood(theta)[0]
+    np.testing.assert_array_equal(slopes, others)
+    weighted = likelihood.scores(theta)[1] * problem.weights[:, None]
+    ridge, pull = likelihood.penalty(theta)
+    np.testing.assert_allclose(slopes, pull - weighted.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(squares, (weighted**2).sum(axis=0), rtol=1e-9, atol=1e-12)
+    assert value == pytest.approx(ridge - problem.weights @ seen.loglik, rel=1e-12)
+
+
+@names
 def test_the_density_integrates_to_one_over_the_outcome(law, draw_problem, draw_theta):
     grid = np.linspace(-40.0, 60.0, 20_001)
     rows = draw_problem(n=1).take(np.zeros(len(grid), dtype=np.intp))
@@ -95,26 +125,6 @@ def test_the_posterior_of_the_cells_is_bayes_rule(draw_problem, draw_theta):
     np.testing.assert_allclose(seen.loglik, np.log(biased + honest), rtol=1e-9)
 
 
-def test_a_further_column_is_free_of_the_others(draw_problem):
-    problem = draw_problem(weights=True)
-    column = problem.X @ [1.0, 2.0, 3.0] + problem.E[:, 0]
-    wider = problem.with_column(column)
-    assert wider.X.shape[1] == 4
-    added = wider.X[:, 3]
-    assert np.average(added**2, weights=problem.weights) == pytest.approx(1.0)
-    # The span is that of the columns and the new one.
-    left = column - wider.X @ np.linalg.lstsq(wider.X, column, rcond=None)[0]
-    np.testing.assert_allclose(left, 0.0, atol=1e-9)
-
-
-def test_some_rows_are_those_rows(draw_problem, draw_theta):
-    problem = draw_problem(weights=True, ranged=True)
-    some = np.array([4, 9, 30])
-    theta = draw_theta(Law(), problem)
-    whole = Likelihood(problem, Law()).seen(theta).loglik
-    np.testing.assert_allclose(Likelihood(problem.take(some), Law()).seen(theta).loglik, whole[some])
-
-
 @pytest.mark.parametrize("law", [law for law in LAWS if law.states], ids=lambda law: law.label)
 def test_trusted_rows_have_the_density_of_the_unbiased(law, draw_problem, draw_theta):
     problem = draw_problem(weights=True)
@@ -125,7 +135,7 @@ def test_trusted_rows_have_the_density_of_the_unbiased(law, draw_problem, draw_t
     np.testing.assert_allclose(seen.loglik[~trusted], blind.loglik[~trusted], rtol=1e-12)
     cells = seen.cells
     sd = np.sqrt(cells.variance[0])
-    content = norm.pdf(problem.y, cells.mean[0], sd) * np.exp(cells.log_weight)
+    content = norm.pdf(cells.left[0], 0.0, sd) * np.exp(cells.log_weight)
     np.testing.assert_allclose(seen.loglik[trusted], np.log(content.sum(axis=0))[trusted], rtol=1e-9)
     numeric = approx_fprime(theta, lambda at: known(at)[0], 1e-6)
     np.testing.assert_allclose(known(theta)[1], numeric, rtol=1e-3, atol=2e-3)

@@ -8,8 +8,8 @@ import pytest
 from proxycal.mixture.wide.answer import answers
 from proxycal.mixture.wide.biases import first_bias
 from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Problem
 from proxycal.mixture.wide.nulls import EXTENSIONS, nulls_from, search_nulls, skewed, ungated
+from proxycal.mixture.wide.problem import Problem
 
 
 def problem_of(setup):
@@ -23,14 +23,14 @@ def best(models):
 
 
 def test_normal_noise_stays_plain(draw):
-    assert best(search_nulls(problem_of(draw(n=600)[0]))).law == Law()
+    assert best(search_nulls(problem_of(draw(n=600)[0]), np.inf)).law == Law()
 
 
 def test_noise_whose_spread_follows_the_environment(draw):
     setup, _ = draw(
         lambda rng, e, z, t: z @ [1.5, 1.0] + np.exp(0.6 * e[:, 0]) * rng.normal(size=len(e)), n=600
     )
-    assert best(search_nulls(problem_of(setup))).law.scale == "E"
+    assert best(search_nulls(problem_of(setup), np.inf)).law.scale == "E"
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -40,7 +40,7 @@ def test_skewed_noise_is_found_with_its_side(side, draw):
 
     models = skewed(problem_of(draw(report)[0]))
     assert np.sign(best(models).law.skew) == side
-    assert best(models).bic < best(search_nulls(problem_of(draw(report)[0]))).bic + 1e-6
+    assert best(models).bic < best(search_nulls(problem_of(draw(report)[0]), np.inf)).bic + 1e-6
 
 
 def test_even_noise_asks_for_no_skew(draw):
@@ -60,7 +60,7 @@ def test_a_step_of_the_environment_is_a_column_of_the_mean(draw):
     setup, _ = draw(lambda rng, e, z, t: t + 2.0 * (e[:, 0] > 0.5), n=1000)
     problem = problem_of(setup)
     bias = first_bias(problem, None)
-    null = best(search_nulls(problem))
+    null = best(search_nulls(problem, bias.bic))
     expected = answers(bias.likelihood, bias.theta).prior
     models = nulls_from(bias, null, problem, expected)
     assert best(models).law.columns == 1

@@ -6,6 +6,7 @@ proxies stand for content, the others are their instruments: then it has not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from proxycal.methods.checks.wald import count_clusters, meat, solve, wald_p
+from proxycal.methods.checks.wald import count_clusters, meat, wald_p
+from proxycal.mixture.features import orthonormal
+from proxycal.mixture.least_squares import least_squares
 from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
@@ -27,6 +30,51 @@ SHARED = 1e-3
 UNHELD = 0.01
 # Proxies looked at: every split of more is too many.
 MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Proxies given the environment, all times the root of the weights.
+
+    root (n,); ones (n,r): orthonormal columns of the environment, the constant first; along (r,p): slopes of
+    the proxies on them; left (n,p): what they leave of the proxies; gram (p,p): its products.
+    """
+
+    root: Array
+    ones: Array
+    along: Array
+    left: Array
+    gram: Array
+
+    @classmethod
+    def of(cls, P: Array, E: Array, weights: Array) -> Given:
+        """From proxies (n,p) and environment (n,q)."""
+        root = np.sqrt(weights)
+        basis = orthonormal([(None, E)], weights)
+        ones = basis.rotated(E) * (root / np.sqrt(weights.sum()))[:, None]
+        P = P * root[:, None]
+        along = ones.T @ P
+        left = P - ones @ along
+        # What the environment tells exactly is nothing but rounding.
+        left[:, (left**2).sum(axis=0) <= 1e-16 * (P**2).sum(axis=0)] = 0.0
+        return cls(root, ones, along, left, left.T @ left)
+
+    @property
+    def degrees(self) -> int:
+        """Rows less columns."""
+        return len(self.root) - self.ones.shape[1]
+
+    @property
+    def seen(self) -> list[int]:
+        """Proxies of which something is left."""
+        return [int(k) for k in np.flatnonzero(self.gram.diagonal() > 0.0)]
+
+    @property
+    def corr(self) -> Array:
+        """Correlations of the proxies, (p,p)."""
+        scale = np.sqrt(self.gram.diagonal())
+        scale[scale == 0.0] = 1.0
+        return np.asarray(self.gram / scale / scale[:, None])
 
 
 def direct_p(
@@ -44,44 +92,74 @@ def direct_p(
     That is where proxies share no content, where those that stand for it do not hold all of it (Sargan's
     test of the instruments), and where too little is known of who is biased.
     """
-    ones = np.column_stack([np.ones(len(y_cal)), E])
-    chosen = content_proxies(P, ones, weights)
-    return _direct_p(y_cal, P, ones, chosen, p_biased, bias, se, weights, cluster)
-
-
-def _direct_p(
-    y_cal: Array,
-    P: Array,
-    ones: Array,
-    chosen: list[int],
-    p_biased: Array,
-    bias: float,
-    se: float,
-    weights: Array,
-    cluster: NDArray[np.int64] | None,
-) -> float:
-    """The same with the proxies that stand for content."""
+    given = Given.of(P, E, weights)
+    chosen = content_proxies(given)
     if not chosen:
         return float("nan")
-    others = [k for k in range(P.shape[1]) if k not in chosen]
-    root = np.sqrt(weights)[:, None]
-    X, Z = np.column_stack([ones, P[:, chosen]]), np.column_stack([ones, P[:, others]])
-    X_seen = Z @ solve(Z * root, X * root)
-    bread = np.linalg.pinv(X_seen.T @ (X_seen * weights[:, None]), hermitian=True)
-    beta, of_p = (bread @ (X_seen.T @ (weights * v)) for v in (y_cal, p_biased))
-    left = y_cal - X @ beta
-    more = inflation(p_biased, bias, float(np.average(left**2, weights=weights)), ones, weights)
+    stages = _Stages.of(given, chosen, [k for k in range(P.shape[1]) if k not in chosen])
+    along, left = stages.slopes(*_split(given, y_cal))
+    more = inflation(p_biased, bias, float(left @ left / weights.sum()), E, weights)
     if not np.isfinite(more):
         return float("nan")
-    if len(others) > len(chosen) and instruments_p(left, X_seen, Z, ones, weights, cluster, more) < UNHELD:
-        return float("nan")
-    middle = meat(X_seen * (weights * left)[:, None], cluster)
-    cov = more * bread @ middle @ bread + (se if np.isfinite(se) else 0.0) ** 2 * np.outer(of_p, of_p)
-    at = slice(1, ones.shape[1])
-    return wald_p(beta[at], cov[at, at], count_clusters(cluster))
+    of_p = stages.slopes(*_split(given, p_biased))[0] * (se if np.isfinite(se) else 0.0)
+    return stages.direct_p(along, left, more, np.outer(of_p, of_p), cluster)
 
 
-def inflation(p_biased: Array, bias: float, left: float, ones: Array, weights: Array) -> float:
+def _split(given: Given, y: Array) -> tuple[Array, Array]:
+    """Slopes of a column on the environment, (r,), and what that leaves of it, (n,)."""
+    y = y * given.root
+    along = given.ones.T @ y
+    return along, y - given.ones @ along
+
+
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """Two-stage least squares on the environment and some proxies, whose instruments are the others.
+
+    held, others (n,r), (n,k): both kinds of proxies given the environment; seen (n,r): the former as the
+    latter see them; inner (r,r): inverse of its products; along (q,r): slopes of the held ones on E.
+    """
+
+    given: Given
+    held: Array
+    others: Array
+    seen: Array
+    inner: Array
+    along: Array
+
+    @classmethod
+    def of(cls, given: Given, chosen: list[int], others: list[int]) -> _Stages:
+        told = _inverse(given.gram[np.ix_(others, others)]) @ given.gram[np.ix_(others, chosen)]
+        instruments = given.left[:, others]
+        seen = instruments @ told
+        inner = _inverse(told.T @ given.gram[np.ix_(others, chosen)])
+        return cls(given, given.left[:, chosen], instruments, seen, inner, given.along[:, chosen])
+
+    def slopes(self, along: Array, left: Array) -> tuple[Array, Array]:
+        """Slopes of a column on E, (q,), and what all leaves of it, (n,), from `_split`."""
+        of_held = self.inner @ (self.seen.T @ left)
+        return (along - self.along @ of_held)[1:], left - self.held @ of_held
+
+    def direct_p(
+        self, slopes: Array, left: Array, more: float, beside: Array, cluster: NDArray[np.int64] | None
+    ) -> float:
+        """The p-value of "no slope on E"; more, beside (q,q) : what else their covariance is due to."""
+        spare = self.others.shape[1] - self.held.shape[1]
+        if spare > 0:
+            extra = self.others[:, :spare]
+            extra = extra - self.seen @ (self.inner @ (self.seen.T @ extra))
+            if instruments_p(left, extra, cluster, more) < UNHELD:
+                return float("nan")
+        moves = self.given.ones[:, 1:] - self.seen @ (self.inner @ self.along[1:].T)
+        cov = more * meat(moves * left[:, None], cluster) + beside
+        return wald_p(slopes, cov, count_clusters(cluster))
+
+
+def _inverse(gram: Array) -> Array:
+    return np.asarray(np.linalg.pinv(gram, rcond=1e-12, hermitian=True))
+
+
+def inflation(p_biased: Array, bias: float, left: float, E: Array, weights: Array) -> float:
     """How much wider slopes are than with y_cal taken as data, whose p_biased knows these slopes.
 
     Louis: of what the slopes, and the gate, would be told if A were seen, the shares f and g are missing, and
@@ -92,29 +170,18 @@ def inflation(p_biased: Array, bias: float, left: float, ones: Array, weights: A
     hidden = bias**2 * unsure
     if not hidden > 0.0:
         return 1.0
-    root = np.sqrt(weights)[:, None]
-    spread = p_biased - ones @ solve(ones * root, p_biased * root[:, 0])
+    ones = np.column_stack([np.ones(len(E)), E])
+    spread = p_biased - ones @ least_squares(ones, p_biased, weights)
     f, g = hidden / (left + hidden), unsure / (unsure + float(np.average(spread**2, weights=weights)))
     return (1.0 + f / (1.0 - f - g)) / (1.0 - f) if f + g < 0.9 else float("nan")
 
 
-def content_proxies(P: Array, ones: Array, weights: Array) -> list[int]:
+def content_proxies(given: Given) -> list[int]:
     """Proxies that hold as much content as the others see: as many as canonical correlations beyond chance.
 
     Of all choices, the one whose least such correlation is largest; empty where no two proxies agree.
     """
-    corr, seen = _given_environment(P, ones, weights)
-    return _that_hold_content(corr, seen[:MOST], len(P) - ones.shape[1])
-
-
-def _given_environment(P: Array, ones: Array, weights: Array) -> tuple[Array, list[int]]:
-    """Correlations of the proxies given E, (p, p), and those of which something is left."""
-    root = np.sqrt(weights)[:, None]
-    left = P * root - ones * root @ solve(ones * root, P * root)
-    scale = np.sqrt((left**2).sum(axis=0))
-    seen = np.flatnonzero(scale > 1e-8 * np.sqrt((P * root) ** 2).sum(axis=0).clip(1e-300))
-    scale[scale == 0.0] = 1.0
-    return (left / scale).T @ (left / scale), seen.tolist()
+    return _that_hold_content(given.corr, given.seen[:MOST], given.degrees)
 
 
 def _that_hold_content(corr: Array, seen: list[int], n: int) -> list[int]:
@@ -152,23 +219,13 @@ def _canonical(corr: Array, chosen: NDArray[np.intp], rest: NDArray[np.intp]) ->
     return np.asarray(np.clip(values.min(axis=1), 0.0, 1.0 - 1e-12))
 
 
-def instruments_p(
-    left: Array,
-    X_seen: Array,
-    Z: Array,
-    ones: Array,
-    weights: Array,
-    cluster: NDArray[np.int64] | None,
-    more: float,
-) -> float:
+def instruments_p(left: Array, extra: Array, cluster: NDArray[np.int64] | None, more: float) -> float:
     """Sargan's test, robust: whether instruments that were not needed still go with what is left.
 
-    more : `inflation`, since who is biased was told with the same slopes.
+    extra (n,k) : what the other columns leave of them. more : `inflation`, since who is biased was told with
+    the same slopes.
     """
-    root = np.sqrt(weights)[:, None]
-    extra = Z[:, ones.shape[1] :][:, : Z.shape[1] - X_seen.shape[1]]
-    extra = extra - X_seen @ solve(X_seen * root, extra * root)
-    scores = extra * (weights * left)[:, None]
+    scores = extra * left[:, None]
     return wald_p(scores.sum(axis=0), more * meat(scores, cluster), count_clusters(cluster))
 
 
@@ -178,23 +235,25 @@ def moved_proxies(P: Array, E: Array, weights: Array, cluster: NDArray[np.int64]
     A proxy that carries a part of the bias is moved by E as the bias is, whoever is biased. Asked only where
     a few common factors explain the proxies given E, as curved proxies would seem moved.
     """
-    out = np.full(P.shape[1], np.nan)
-    ones = np.column_stack([np.ones(len(P)), E])
-    if P.shape[1] < 4:
+    p = P.shape[1]
+    out = np.full(p, np.nan)
+    if p < 4:
         return out
-    (corr, seen), n = _given_environment(P, ones, weights), len(P) - ones.shape[1]
-    held = _that_hold_content(corr, seen[:MOST], n)
-    if not factors_p(P, ones, weights, len(held)) >= UNHELD:
+    given = Given.of(P, E, weights)
+    corr, seen = given.corr, given.seen
+    held = _that_hold_content(corr, seen[:MOST], given.degrees)
+    if not factors_p(given, len(held)) >= UNHELD:
         return out
-    nobody = np.zeros(len(P))
-    for k in range(P.shape[1]):
+    nothing = np.zeros((given.ones.shape[1] - 1,) * 2)
+    for k in range(p):
+        chosen = held
         # Beyond those looked at, a proxy makes no difference to the choice among the others.
         if k in seen[:MOST]:
-            held_without = _that_hold_content(corr, [j for j in seen if j != k][:MOST], n)
-        else:
-            held_without = held
-        others, chosen = np.delete(P, k, axis=1), [j - (j > k) for j in held_without]
-        out[k] = _direct_p(P[:, k], others, ones, chosen, nobody, 0.0, 0.0, weights, cluster)
+            chosen = _that_hold_content(corr, [j for j in seen if j != k][:MOST], given.degrees)
+        if chosen:
+            stages = _Stages.of(given, chosen, [j for j in range(p) if j != k and j not in chosen])
+            slopes, left = stages.slopes(given.along[:, k], given.left[:, k])
+            out[k] = stages.direct_p(slopes, left, 1.0, nothing, cluster)
     return out
 
 
@@ -204,25 +263,25 @@ def any_moved(moved: Array) -> float:
     return min(float(asked.min()) * len(moved), 1.0) if len(asked) else float("nan")
 
 
-def factors_p(P: Array, ones: Array, weights: Array, r: int) -> float:
+def factors_p(given: Given, r: int) -> float:
     """The p-value of "r common factors explain the proxies given E"; NaN where there is no test."""
-    p = P.shape[1]
+    corr, p = given.corr, len(given.gram)
     free = ((p - r) ** 2 - (p + r)) / 2
-    root = np.sqrt(weights / weights.mean())[:, None]
-    left = P * root - ones * root @ solve(ones * root, P * root)
-    scale = left.std(axis=0)
-    if r < 1 or free < 1 or not (scale > 1e-8).all():
+    if r < 1 or free < 1 or len(given.seen) < p:
         return float("nan")
-    corr = (left / scale).T @ (left / scale) / len(P)
 
-    def lack(log_psi: Array) -> float:
-        """Joreskog: -2 log likelihood per row of given unique variances, against a free correlation."""
+    def lack(log_psi: Array) -> tuple[float, Array]:
+        """Joreskog: -2 log likelihood per row of given unique variances, against a free correlation.
+
+        Also its slopes: an eigenvalue moves by minus itself times the square of its vector.
+        """
         inverse = np.exp(-0.5 * log_psi)
-        rest = np.linalg.eigvalsh(inverse[:, None] * corr * inverse)[: p - r].clip(1e-12)
-        return float((rest - np.log(rest) - 1.0).sum())
+        values, vectors = np.linalg.eigh(inverse[:, None] * corr * inverse)
+        rest = values[: p - r].clip(1e-12)
+        return float((rest - np.log(rest) - 1.0).sum()), vectors[:, : p - r] ** 2 @ (1.0 - rest)
 
     bounds = [(-12.0, 0.0)] * p
-    best = min(float(minimize(lack, np.full(p, at), bounds=bounds).fun) for at in (-0.7, -3.0))
+    best = min(float(minimize(lack, np.full(p, at), jac=True, bounds=bounds).fun) for at in (-0.7, -3.0))
     # Bartlett's correction.
-    size = len(P) - ones.shape[1] - (2 * p + 5) / 6 - 2 * r / 3
+    size = given.degrees - (2 * p + 5) / 6 - 2 * r / 3
     return float(chi2_sf(max(size * best, 0.0), free))

@@ -126,14 +126,14 @@ def _count_trusted(rows: Rows) -> int:
 
 def _histogram(basis: Basis, coefficients: Array, edges: Array, rows: Rows) -> Array:
     """(BINS,) weight of the rows by size; what lies beyond the ends is in the outer bins."""
-    size = basis.transform(rows.columns) @ coefficients
+    size = rows.on(basis) @ coefficients
     place = np.clip(np.searchsorted(edges, size, side="left") - 1, 0, len(edges) - 2)
     return np.asarray(np.bincount(place, weights=rows.mass, minlength=len(edges) - 1), dtype=float)
 
 
 def _below(basis: Basis, coefficients: Array, threshold: float, rows: Rows) -> Array:
     """(q + 2,) weight, weighted sum of basis rows, and number of the rows at or below the threshold."""
-    part = basis.transform(rows.columns)
+    part = rows.on(basis)
     own = part @ coefficients <= threshold
     mass = rows.mass[own]
     return np.concatenate([[mass.sum()], mass @ part[own], [own.sum()]])

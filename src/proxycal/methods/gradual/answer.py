@@ -127,11 +127,13 @@ def answer_pieces(
     interactions: Sequence[tuple[str, str]] = (),
     shrunk_columns: Collection[str] | None = None,
     level: float = 0.95,
+    shaped: bool = True,
 ) -> GradualAnswer:
     """The same of a table in pieces, by sums over all of its rows.
 
     sample : rows that stand for all, of which knots and levels come; units : independent rows or clusters of
-    the table. kinds, proxy_names, interactions, shrunk_columns, level : as in `answer_gradual`.
+    the table. kinds, proxy_names, interactions, shrunk_columns, level : as in `answer_gradual`. shaped :
+    whether b is asked for along each column.
     """
     if sample.proxies.shape[1] < 2:
         return _refused(too_few_proxies(sample.proxies.shape[1]), level)
@@ -143,7 +145,7 @@ def answer_pieces(
         basis, reduced, pieces.add_up(partial(_score_sums, basis, reduced)), shrunk_columns, proxy_names
     )
     validated = None if sample.truth is None else gather_validated(pieces, basis)
-    size = basis.transform(sample.columns) @ estimate.coefficients
+    size = sample.on(basis) @ estimate.coefficients
     ends = float(size.min()), float(size.max())
     anchor = choose_anchor(pieces, basis, estimate.coefficients, validated, ends)
     findings = list(estimate.refusals)
@@ -163,18 +165,18 @@ def answer_pieces(
         alpha=alpha,
         alpha_se=alpha_se,
         alpha_interval=(max(alpha - half, 0.0), alpha + half),
-        shapes=shapes(estimate, mean, sample.columns, sample.weights, level),
+        shapes=shapes(estimate, mean, sample.columns, sample.weights, level) if shaped else (),
         findings=tuple(findings),
         level=level,
     )
 
 
 def _moments(basis: Basis, rows: Rows) -> Moments:
-    return row_moments(basis.transform(rows.columns), rows.proxies, rows.outcome, rows.weights)
+    return row_moments(rows.on(basis), rows.proxies, rows.outcome, rows.weights)
 
 
 def _score_sums(basis: Basis, reduced: Reduced, rows: Rows) -> ScoreSums:
-    part = basis.transform(rows.columns)
+    part = rows.on(basis)
     return score_sums(reduced, part, rows.proxies, rows.outcome, rows.weights, rows.cluster)
 
 
@@ -206,7 +208,7 @@ class Sizes:
 
 
 def _sizes(basis: Basis, coefficients: Array, anchor: Anchor, rows: Rows) -> Sizes:
-    part = basis.transform(rows.columns)
+    part = rows.on(basis)
     own = part @ coefficients
     others = ~anchor.holds(rows, own)
     gap = part[others] - anchor.reference

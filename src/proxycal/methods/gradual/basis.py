@@ -100,6 +100,10 @@ class Basis:
 
     def transform(self, columns: Mapping[str, Array]) -> Array:
         """(n, q) basis columns of these rows."""
+        return self.raw(columns)[:, self.keep]
+
+    def raw(self, columns: Mapping[str, Array]) -> Array:
+        """(n, q0) the same with columns that repeat others."""
         made = self._assemble({term.name: term.columns(_column(columns, term.name)) for term in self.terms})
         if self.trusted and TRUSTED in columns:
             made[columns[TRUSTED] == 1.0] = 0.0
@@ -113,7 +117,7 @@ class Basis:
                 parts[name] = term.columns(values)
             else:
                 parts[term.name] = np.broadcast_to(mean[term.name], (len(values), term.width))
-        return self._assemble(parts)
+        return self._assemble(parts)[:, self.keep]
 
     def parts_of(self, mean: Array) -> dict[str, Array]:
         """For each environment column its share of the mean (q0,) of all raw columns, as `profile` needs it.
@@ -132,7 +136,7 @@ class Basis:
             blocks.append((parts[a][:, :, None] * parts[b][:, None, :]).reshape(len(parts[a]), -1))
         if self.trusted:
             blocks.append(np.ones((len(blocks[0]), 1)))
-        return np.hstack(blocks)[:, self.keep]
+        return np.hstack(blocks)
 
     def without(self, repeated: NDArray[np.bool_]) -> Basis:
         """The basis less the columns marked True (a mask over the columns that are kept now)."""

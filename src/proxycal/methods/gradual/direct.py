@@ -58,12 +58,12 @@ def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> Iterato
     starts, lefts, spreads = (
         directions.T @ np.stack(blocks) @ directions
         for blocks in (
-            [of_proxy * np.eye(width) for of_proxy in fit.curvature[0].diagonal()[:-1]],
+            [of_proxy * np.eye(width) for of_proxy in fit.contents.curvature[0].diagonal()[:-1]],
             [one[rows] for rows, one in zip(own, left, strict=True)],
             [fit.spread[rows] @ one for rows, one in zip(own, left, strict=True)],
         )
     )
-    weighted = times_curvature(fit.curvature, fit.misfit[:, None])[: (k1 - 1) * width, 0]
+    weighted = times_curvature(fit.contents.curvature, fit.misfit[:, None])[: (k1 - 1) * width, 0]
     scores = weighted.reshape(k1 - 1, width) @ directions
     for name in dict.fromkeys(basis.owners):
         columns = np.flatnonzero((owners == name) & straight)

@@ -10,10 +10,18 @@ import numpy as np
 from proxycal.errors import TableError
 from proxycal.methods.checks.wald import wald_p
 from proxycal.methods.gradual.direct import DirectEffect, strongest_direct_effect
-from proxycal.methods.gradual.mimic import MimicFit, fit_mimic, most_contents, spare_moments
+from proxycal.methods.gradual.mimic import (
+    Contents,
+    MimicFit,
+    fit_contents,
+    fit_mimic,
+    most_contents,
+    spare_moments,
+)
 from proxycal.methods.gradual.refusals import refusals
 from proxycal.methods.gradual.sensitivity import Sensitivity, sensitivity
 from proxycal.methods.gradual.shrink import Group, bends_group, levels_group, shrink, smoothed
+from proxycal.methods.gradual.structure import Structure, fit_structure, settle
 from proxycal.methods.gradual.thresholds import SHRINK_LEVELS
 from proxycal.methods.gradual.tsls import TslsFit, first_stage, fit_tsls
 
@@ -56,7 +64,7 @@ class BiasEstimate:
     units: int
     degrees: float
     n_effective: float
-    tried: tuple[MimicFit, ...]
+    tried: tuple[Contents, ...]
     direct: DirectEffect | None
     sensitivity: Sensitivity
     refusals: tuple[Finding, ...]
@@ -96,14 +104,17 @@ def estimate_bias(
     # The slopes of independent rows have variance 1/n in these units: what they have instead tells the n.
     n_effective = 1.0 / float(np.mean(np.diag(covariance)[: reduced.slopes.size]))
     tried = _try_contents(reduced, covariance, n_effective, largest)
-    fit = _choose(tried)
+    best = _choose(tried)
+    if not best.structure.settled:
+        best = fit_contents(settle(best.structure, reduced), covariance, n_effective)
+    fit = fit_mimic(best, reduced, covariance)
     relevance_p = _relevance(reduced, covariance, scores.count)
     direct = strongest_direct_effect(fit, reduced, basis, scores.count)
     normalising = first_stage(reduced, fit.structure.dimension, n_effective)[1]
     tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
     to_units = reduced.whiten * reduced.scale[-1]
     raw_cov = to_units @ fit.bias_cov @ to_units.T
-    smooth = smoothed(raw_cov, to_units @ fit.normal_cov @ to_units.T, basis.owners)
+    smooth = smoothed(raw_cov, to_units @ fit.contents.normal_cov @ to_units.T, basis.owners)
     shrunk = shrink(to_units @ fit.bias, raw_cov, _groups(basis, shrunk_columns), smooth)
     wald_p, straight_p = _joint_tests(fit, reduced, basis.bent, scores.count)
     return BiasEstimate(
@@ -147,12 +158,16 @@ def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units
 
 def _try_contents(
     reduced: Reduced, covariance: Array, n_effective: float, largest: int
-) -> tuple[MimicFit, ...]:
+) -> tuple[Contents, ...]:
     """Fits with 0, 1, 2, ... contents, until one more makes the criterion worse, or cannot make it better."""
     k1, width = reduced.slopes.shape
-    tried: list[MimicFit] = []
+    tried: list[Contents] = []
     for d in range(largest + 1):
-        fit = fit_mimic(reduced, d, covariance, n_effective)
+        structure = fit_structure(reduced, d)
+        # Most likely it is the one that is chosen, if it is better by what normal errors would say.
+        if not tried or _criterion(structure, n_effective) < _criterion(tried[-1].structure, n_effective):
+            structure = settle(structure, reduced)
+        fit = fit_contents(structure, covariance, n_effective)
         tried.append(fit)
         if d > 1 and fit.bic > tried[-2].bic:
             break
@@ -163,7 +178,13 @@ def _try_contents(
     return tuple(tried)
 
 
-def _choose(tried: tuple[MimicFit, ...]) -> MimicFit:
+def _criterion(structure: Structure, n: float) -> float:
+    """The information criterion of a structure if errors were normal."""
+    spare = spare_moments(len(structure.errors) - 1, len(structure.bias), structure.dimension)
+    return n * structure.distance - spare * float(np.log(n))
+
+
+def _choose(tried: tuple[Contents, ...]) -> Contents:
     """The best by the information criterion among the fits that are determined at all."""
     determined = [fit for fit in tried if fit.flat == 0]
     return min(determined or tried, key=lambda fit: fit.bic)

@@ -180,18 +180,50 @@ def p_positive(bias: Array, se: Array) -> Array:
 
 def fit_gradual_method(arrays: Arrays, settings: Settings) -> GradualFit:
     """Estimate b(E), then put it in the words and the records of the package."""
-    clusters = 0 if arrays.cluster is None else len(np.unique(arrays.cluster))
-    pieces = OnePiece(rows_of(settings.sign, arrays))
-    return conclude(arrays, pieces, clusters or arrays.n, clusters, settings)
+    rows, clusters = rows_of(settings.sign, arrays), _count_clusters(arrays)
+    return conclude(arrays, rows, OnePiece(rows), clusters or arrays.n, clusters, settings)
 
 
-def conclude(arrays: Arrays, pieces: Pieces, units: int, clusters: int, settings: Settings) -> GradualFit:
+def fit_gradual_row(arrays: Arrays, settings: Settings) -> GradualFit:
+    """The same for a row of another method's summary: its size, verdict and findings, and nothing beside."""
+    rows, clusters = rows_of(settings.sign, arrays), _count_clusters(arrays)
+    units = clusters or arrays.n
+    answer, kinds = _answer(arrays, rows, OnePiece(rows), units, settings, shaped=False)
+    missing = Estimate.missing("moments", "")
+    return _record(answer, kinds, clusters, settings, missing, math.nan, (), ())
+
+
+def _count_clusters(arrays: Arrays) -> int:
+    return 0 if arrays.cluster is None else len(np.unique(arrays.cluster))
+
+
+def conclude(
+    arrays: Arrays, sample: Rows, pieces: Pieces, units: int, clusters: int, settings: Settings
+) -> GradualFit:
     """The fit of a table in pieces.
 
-    arrays : its rows, or a sample that stands for them. units : independent rows or clusters of the table;
-    clusters : how many there are, 0 without any.
+    arrays, sample : its rows, or some that stand for them. units : independent rows or clusters of the
+    table; clusters : how many there are, 0 without any.
     """
-    sample = rows_of(settings.sign, arrays)
+    answer, kinds = _answer(arrays, sample, pieces, units, settings)
+    w, level = arrays.weights, settings.level
+    moments = fit_moments(sample.outcome, arrays.P, arrays.E, w, arrays.cluster, level)
+    share = math.nan
+    if answer.surface is not None:
+        total = pieces.add_up(partial(_shares, answer.surface))
+        share = float(total[0] / total[1])
+    own = Estimate.missing("moments", moments.note)
+    if math.isfinite(moments.alpha):
+        own = Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note)
+    levels = tuple(row for shape in answer.shapes for row in by_level(shape, arrays))
+    along = tuple(bias_shape(shape, arrays) for shape in answer.shapes)
+    return _record(answer, kinds, clusters, settings, own, share, levels, along)
+
+
+def _answer(
+    arrays: Arrays, sample: Rows, pieces: Pieces, units: int, settings: Settings, shaped: bool = True
+) -> tuple[GradualAnswer, dict[str, Kind]]:
+    """The answer, and the form of b along each environment column."""
     pairs = interactions(settings.effect, sample.columns)
     kinds = choose_kinds(arrays, sample.columns, units, pairs)
     answer = answer_pieces(
@@ -202,28 +234,32 @@ def conclude(arrays: Arrays, pieces: Pieces, units: int, clusters: int, settings
         proxy_names=arrays.proxy_names,
         interactions=pairs,
         level=settings.level,
+        shaped=shaped,
     )
-    w, level = arrays.weights, settings.level
-    moments = fit_moments(sample.outcome, arrays.P, arrays.E, w, arrays.cluster, level)
-    share = math.nan
-    if answer.surface is not None:
-        total = pieces.add_up(partial(_shares, answer.surface))
-        share = float(total[0] / total[1])
+    return answer, kinds
+
+
+def _record(
+    answer: GradualAnswer,
+    kinds: Mapping[str, Kind],
+    clusters: int,
+    settings: Settings,
+    moments: Estimate,
+    share: float,
+    levels: tuple[Estimate, ...],
+    along: tuple[BiasShape, ...],
+) -> GradualFit:
     return GradualFit(
         sign=settings.sign,
-        level=level,
+        level=settings.level,
         verdict=answer.verdict,
         findings=findings(answer, kinds, clusters),
         claim=claim(answer),
         share_biased=share,
         gradual=_size(answer),
-        moments=(
-            Estimate("moments", moments.alpha, moments.se, moments.low, moments.high, moments.note)
-            if math.isfinite(moments.alpha)
-            else Estimate.missing("moments", moments.note)
-        ),
-        levels=tuple(row for shape in answer.shapes for row in by_level(shape, arrays)),
-        shapes=tuple(bias_shape(shape, arrays) for shape in answer.shapes),
+        moments=moments,
+        levels=levels,
+        shapes=along,
         surface=answer.surface,
     )
 

@@ -21,7 +21,8 @@ R = TypeVar("R")
 
 def fit_pieces(table: EncodedPieces, settings: Settings) -> GradualFit:
     """Fit all rows; a sample of them places the knots and names the levels."""
-    return conclude(table.sample, _Elsewhere(table, settings.sign), table.n, 0, settings)
+    sample, pieces = rows_of(settings.sign, table.sample), _Elsewhere(table, settings.sign)
+    return conclude(table.sample, sample, pieces, table.n, 0, settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,16 +34,16 @@ def refusals(
         yield _rejected(fit, n_proxies, d, largest)
     elif direct is not None and direct.p < OVER_P:
         yield _reached(direct, proxies[direct.proxy])
-    if fit.flat > 0:
+    if fit.contents.flat > 0:
         yield Finding(
             "Is the likelihood determined?",
-            f"{fit.flat} flat directions",
-            f"{n_proxies} proxies leave {fit.flat} directions of the model undetermined: "
+            f"{fit.contents.flat} flat directions",
+            f"{n_proxies} proxies leave {fit.contents.flat} directions of the model undetermined: "
             "different biases fit equally well.",
             "Add a proxy that measures the same content with an error of its own.",
             ok=False,
             topic="flat-likelihood",
-            value=float(fit.flat),
+            value=float(fit.contents.flat),
         )
     weak = _weak(fit, tsls)
     if weak is not None:
@@ -138,12 +138,12 @@ def _reached(direct: DirectEffect, proxy: str) -> Finding:
 
 def _weak(fit: MimicFit, tsls: TslsFit | None) -> Finding | None:
     """Weak where neither the proxies among themselves nor the environment determine content well."""
-    if fit.flat > 0:
+    if fit.contents.flat > 0:
         return None
     strong_first_stage = tsls is not None and tsls.strength >= WEAK_F
-    if fit.least_information >= LEAST_INFORMATION or strong_first_stage:
+    if fit.contents.least_information >= LEAST_INFORMATION or strong_first_stage:
         return None
-    strength = fit.least_information if tsls is None else tsls.strength
+    strength = fit.contents.least_information if tsls is None else tsls.strength
     shown = f"information {strength:.1f}" if tsls is None else f"F = {strength:.1f}"
     return Finding(
         "Do the proxies determine the content?",

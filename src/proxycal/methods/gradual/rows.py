@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from proxycal.methods.gradual.basis import Basis
 
     Array = NDArray[np.float64]
 
@@ -34,6 +36,14 @@ class Rows:
     weights: Array | None = None
     cluster: NDArray[np.int64] | None = None
     truth: Array | None = None
+    _formed: list[tuple[object, Array]] = field(default_factory=list, repr=False, compare=False)
+
+    def on(self, basis: Basis) -> Array:
+        """(n, q) basis columns of these rows; those of the last terms are kept."""
+        if not self._formed or self._formed[0][0] is not basis.terms:
+            self._formed[:] = [(basis.terms, basis.raw(self.columns))]
+        raw = self._formed[0][1]
+        return raw if basis.keep.all() else raw[:, basis.keep]
 
     @property
     def mass(self) -> Array:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.methods.gradual.mimic import Structure
+    from proxycal.methods.gradual.structure import Structure
 
     Array = NDArray[np.float64]
 

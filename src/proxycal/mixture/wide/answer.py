@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.wide.likelihood import Problem, Seen
+    from proxycal.mixture.wide.likelihood import Seen
+    from proxycal.mixture.wide.problem import Problem
 
     Array = NDArray[np.float64]
 
@@ -46,21 +47,21 @@ def answers(likelihood: Likelihood, theta: Array) -> Answers:
     """The answers of a model with a bias for the rows of its likelihood."""
     seen = likelihood.seen(theta)
     cells = seen.cells
-    p, size, square, against = _sizes(likelihood.problem.y, seen)
-    content = cells.mean[0]
+    p, size, square, against = _sizes(seen)
+    content = likelihood.problem.y - cells.left[0]
     mu = (np.exp(cells.log_weight) * content).sum(axis=0)
     spread = np.sqrt(np.maximum(square - size**2, 0.0))
     return Answers(p, size, spread, mu, _prior(likelihood, theta, seen, mu), against)
 
 
-def _sizes(y: Array, seen: Seen) -> tuple[Array, Array, Array, Array]:
+def _sizes(seen: Seen) -> tuple[Array, Array, Array, Array]:
     """P(biased) of each row; mean and mean square of its bias if it has one; P(a bias below zero)."""
     cells, r = seen.cells, seen.r
     shift = np.broadcast_to(cells.shift, (len(r) - 1, r.shape[2]))[:, None]
     extra = cells.variance[1:] - cells.own
     # A size that varies is drawn towards what the outcome says of it.
     part = extra / cells.variance[1:]
-    mean = shift + part * (y - cells.mean[1:])
+    mean = shift + part * cells.left[1:]
     within = part * cells.own
     biased = r[1:]
     p = np.clip(biased.sum(axis=(0, 1)), 0.0, 1.0)
@@ -94,42 +95,41 @@ def mean_size(likelihood: Likelihood, theta: Array) -> float:
 
 def mean_size_of(problem: Problem, seen: Seen) -> float:
     """The same from what the rows say."""
-    p, size, _, _ = _sizes(problem.y, seen)
+    p, size, _, _ = _sizes(seen)
     mass = problem.weights * p
     return float(mass @ size / max(mass.sum(), 1e-300))
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """The mean bias with its se; covariance (k,k) of the parameters; scores (n,k) of the rows."""
+    """The mean bias with its se; covariance (k,k) of the parameters."""
 
     size: float
     se: float
     covariance: Array
-    scores: Array
 
 
 def errors(
     likelihood: Likelihood,
     theta: Array,
+    scores: Array,
     cluster: NDArray[np.intp] | None,
-    size: Callable[[Array, Seen], float],
+    size: Callable[[Seen], float],
 ) -> Errors:
-    """Sandwich of the parameters, and by the delta method of a function of them and of what the rows say.
+    """Sandwich of the parameters, and by the delta method of a function of what the rows say.
 
-    Differences of the analytic gradient give the curvature, differences of the rows' log likelihood the
-    scores: the same evaluations serve both, and the size.
+    scores (n,k) : of the rows. Differences of the analytic gradient give the curvature: the same evaluations
+    serve the size.
     """
-    n, k = len(likelihood.problem.y), len(theta)
-    hessian, scores, slope = np.empty((k, k)), np.empty((n, k)), np.empty(k)
+    k = len(theta)
+    hessian, slope = np.empty((k, k)), np.empty(k)
     for i in range(k):
         step = np.zeros(k)
         step[i] = STEP
         up, down = theta + step, theta - step
         (seen_up, _, slopes_up), (seen_down, _, slopes_down) = map(likelihood.evaluate, (up, down))
         hessian[i] = (slopes_up - slopes_down) / (2.0 * STEP)
-        scores[:, i] = (seen_up.loglik - seen_down.loglik) / (2.0 * STEP)
-        slope[i] = (size(up, seen_up) - size(down, seen_down)) / (2.0 * STEP)
+        slope[i] = (size(seen_up) - size(seen_down)) / (2.0 * STEP)
     # A width at its bound is no maximum, and has no error of its own.
     lower, upper = widths(likelihood)
     free = np.flatnonzero((theta > lower + AT_BOUND) & (theta < upper - AT_BOUND))
@@ -148,4 +148,4 @@ def errors(
     # Parameters move the mean size; the rows that the mean is over are drawn too, which counts little
     # beside it.
     variance = float(slope @ covariance @ slope)
-    return Errors(size(theta, likelihood.seen(theta)), float(np.sqrt(max(variance, 0.0))), covariance, scores)
+    return Errors(size(likelihood.seen(theta)), float(np.sqrt(max(variance, 0.0))), covariance)

@@ -41,7 +41,8 @@ def refine(model: Fitted, y: Array, cluster: NDArray[np.intp]) -> Refined:
         seen = likelihood.seen(model.theta)
         inverse = seen.r / seen.cells.variance
         by_row = inverse.sum(axis=(0, 1)) * weights
-        pull = (inverse * (y - seen.cells.mean)).sum(axis=(0, 1)) * weights
+        shared = y - model.problem.y
+        pull = (inverse * (seen.cells.left + shared)).sum(axis=(0, 1)) * weights
         precision, mean = (np.asarray(np.bincount(cluster, part), dtype=float) for part in (by_row, pull))
         for _ in range(TURNS):
             u = mean / (precision + 1.0 / variance)

@@ -24,8 +24,8 @@ from proxycal.mixture.wide.biases import (
 )
 from proxycal.mixture.wide.clusters import refine
 from proxycal.mixture.wide.fit import Fitted, polished
-from proxycal.mixture.wide.likelihood import Problem
-from proxycal.mixture.wide.nulls import nulls_from, search_nulls, ungated
+from proxycal.mixture.wide.nulls import nulls_from, search_all_nulls, search_nulls, ungated
+from proxycal.mixture.wide.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 FLOOR, FLOOR_OF_STEP = 0.05, 0.2
 # A bias this far (in BIC) behind will not be claimed, whatever the law of its sizes.
 FAR_BEHIND = 10.0
+# A bias that leads by less than this (in BIC) must also lead nulls whose scores foretold little.
+NARROW_LEAD = 40.0
 # Nulls that go on to their own intercepts of clusters.
 REFINED = 3
 
@@ -46,8 +48,9 @@ class Setup:
 
     y (n,); X (n,p), null_X (n,r): content features of models with and without a bias, orthonormal, first
     column 1; P (n,k) proxies; E (n,q) environment, orthonormal; weights (n,); known (n,): P(biased) by the
-    plain comparison, or None; low, high (n,): intervals that hold the outcome, or None; cluster (n,) codes,
-    or None; trusted (n,): where no bias can be, or None.
+    plain comparison, or None; start: parameters of a bias of one size near the maximum, or None; low, high
+    (n,): intervals that hold the outcome, or None; cluster (n,) codes, or None; trusted (n,): where no bias
+    can be, or None.
     """
 
     y: Array
@@ -57,6 +60,7 @@ class Setup:
     E: Array
     weights: Array
     known: Array | None = None
+    start: Array | None = None
     low: Array | None = None
     high: Array | None = None
     cluster: NDArray[np.intp] | None = None
@@ -108,11 +112,11 @@ def compare_widely(setup: Setup) -> Wide:
         setup.high,
         trusted=setup.trusted,
     )
-    first = polished(first_bias(plain, setup.known))
+    first = polished(first_bias(plain, setup.known, setup.start))
     index, mean, sd = _index_of(setup.X, first.theta[first.likelihood.at.b], setup.weights)
     problem = replace(plain, m=(setup.X @ index - mean) / sd)
     null_problem = replace(plain, X=setup.null_X, m=_seen_by_proxies(setup, y))
-    nulls = search_nulls(null_problem)
+    nulls = search_nulls(null_problem, first.bic)
     best_null = min(nulls, key=lambda one: one.bic)
     mixture = min((one for one in nulls if not one.law.skew), key=lambda one: one.bic)
     search = search_biases(replace(first, problem=problem), best_null)
@@ -127,6 +131,8 @@ def compare_widely(setup: Setup) -> Wide:
         np.average(found.size, weights=setup.weights * np.maximum(found.p_biased, 1e-12))
     )
     nulls += nulls_from(bias, best_null, null_problem, expected)
+    if 0.0 < min(one.bic for one in nulls) - bias.bic < NARROW_LEAD:
+        nulls += search_all_nulls(null_problem)
     nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], ungated(bias)]
     made = Wide(bias, best_null, found, bias.bic, best_null.bic, index, mean, sd, mixture=mixture)
     if setup.cluster is None:
@@ -145,7 +151,8 @@ def _of_rows(made: Wide, biases: list[Fitted], nulls: list[Fitted]) -> Wide:
         null=null,
         answers=answers(sized.likelihood, sized.theta),
         null_bic=null.bic,
-        alike=tuple(polished(one) for one in alike),
+        # Where no bias leads there is no interval for them to widen.
+        alike=tuple(polished(one) for one in alike) if sized.bic < null.bic + FAR_BEHIND else (),
         rejected=np.inf if one_size is None else one_size.bic,
     )
 

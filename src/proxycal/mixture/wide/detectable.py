@@ -14,24 +14,28 @@ from scipy.special import expit
 
 from proxycal.mixture.designs import spaced
 from proxycal.mixture.thresholds import THRESHOLDS
-from proxycal.mixture.wide.fit import extend, fit, grown, plain_start, replaced
+from proxycal.mixture.wide.fit import fit, plain_start, replaced
+from proxycal.mixture.wide.grow import grown
 from proxycal.mixture.wide.law import Law, layout
+from proxycal.mixture.wide.search import extend
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from proxycal.mixture.wide.fit import Fitted
-    from proxycal.mixture.wide.likelihood import Problem
+    from proxycal.mixture.wide.problem import Problem
 
     Array = NDArray[np.float64]
 
 # The bias that is put in, as in `proxycal power`: sd of the log odds by environment, and their mean.
 GATE_SD, GATE_MEAN = 2.0, 0.0
-# Sizes in residual sds between which the answer is sought, and how often the range is halved.
-LEAST, MOST, HALVES = 0.75, 5.0, 4
+# Sizes in residual sds of which one is the answer, and the place among them of the most usual one.
+SIZES, USUAL = np.geomspace(0.75, 5.0, 17)[1:], 5
 # Standard errors by which the expected lead must exceed the threshold to be passed in nine tables of ten.
 NINE_OF_TEN = 1.2816
-STEPS = 40
+STEPS, PRECISION = 40, 1e-5
 # Rows that are enough for it.
 ROWS = 1_500
 
@@ -57,34 +61,67 @@ def detectable(null: Fitted, problem: Problem, seed: int = 0) -> float:
     sd = _sd(null)
     gate = np.r_[GATE_MEAN - GATE_SD * score.mean() / score.std(), GATE_SD * direction / score.std()]
 
+    law = replace(null.law, states=1, gate="E")
+    at, truth = layout(law, problem.X.shape[1], q), grown(null, law, problem)
+    truth[at.gamma] = gate
     rivals: list[Fitted] = []
 
     def found(size: float) -> bool:
         moved = replace(problem, y=problem.y + size * sd * biased, low=None, high=None)
-        # Rivals of one size start those of the next.
-        rivals[:] = [replaced(one, moved, STEPS) for one in rivals] or _rivals(null, moved)
-        return _leads(null, moved, size * sd, gate, times, min(rivals, key=lambda one: one.bic))
+        truth[at.alpha] = size * sd
+        # Models of one size start those of the next.
+        with_bias = fit(moved, law, truth, STEPS, precision=PRECISION)
+        truth[:] = with_bias.theta
+        if not rivals:
+            rivals[:] = _rivals(null, moved)
+            return all(_leads(with_bias, rival, times) for rival in rivals)
+        for i, rival in enumerate(rivals):
+            rivals[i] = replaced(rival, moved, STEPS, PRECISION)
+            if not _leads(with_bias, rivals[i], times):
+                # It goes first at the next size, where it is most likely to be the one again.
+                rivals.insert(0, rivals.pop(i))
+                return False
+        return True
 
-    low, high = LEAST, MOST
-    if not found(high):
-        return float("inf")
-    for _ in range(HALVES):
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if found(middle) else (middle, high)
+    first = first_true(lambda i: found(float(SIZES[i])), len(SIZES), USUAL)
+    return float(SIZES[first]) if first < len(SIZES) else float("inf")
+
+
+def first_true(holds: Callable[[int], bool], n: int, guess: int) -> int:
+    """The first of 0 .. n - 1 where something holds that holds from there on, n if nowhere.
+
+    Steps away from the guess grow until they are past it: few questions where the guess is near.
+
+    >>> [first_true(lambda i: i >= first, 16, 5) for first in (0, 4, 5, 6, 15, 16)]
+    [0, 4, 5, 6, 15, 16]
+    """
+    low, high, at, step = -1, n, guess, 1
+    while high - low > 1:
+        if holds(at):
+            high = at
+        else:
+            low = at
+        if low < 0:
+            at = max(high - step, 0)
+        elif high == n:
+            at = min(low + step, n - 1)
+        else:
+            at = (low + high) // 2
+        step *= 2
     return high
 
 
 def _sd(null: Fitted) -> float:
     """The sd of the outcome around its content."""
     seen = null.likelihood.seen(null.theta)
-    mean = (seen.r * seen.cells.mean).sum(axis=(0, 1))
-    within = (seen.r * (seen.cells.variance + (seen.cells.mean - mean) ** 2)).sum(axis=(0, 1))
+    left = (seen.r * seen.cells.left).sum(axis=(0, 1))
+    within = (seen.r * (seen.cells.variance + (seen.cells.left - left) ** 2)).sum(axis=(0, 1))
     return float(np.sqrt(np.average(within, weights=null.problem.weights)))
 
 
 def _rivals(null: Fitted, moved: Problem) -> list[Fitted]:
     """Models without a bias: the null, and shapes that mimic two groups."""
-    plain = fit(moved, Law(), plain_start(moved, Law()), STEPS)
+    plain = fit(moved, Law(), plain_start(moved, Law()), STEPS, precision=PRECISION)
     two = extend(plain, Law(components=2), STEPS)
     rivals = [
         extend(plain, Law(scale="E"), STEPS),
@@ -92,22 +129,18 @@ def _rivals(null: Fitted, moved: Problem) -> list[Fitted]:
         extend(two, replace(two.law, weights_by_content=True), STEPS),
     ]
     if null.law.components > 1:
-        rivals.append(fit(moved, null.law, grown(null, null.law, moved), STEPS))
+        rivals.append(fit(moved, null.law, grown(null, null.law, moved), STEPS, precision=PRECISION))
     return rivals
 
 
-def _leads(null: Fitted, moved: Problem, size: float, gate: Array, times: float, best: Fitted) -> bool:
-    """Whether the bias that was put into the rows would lead the best rival in nine tables of ten.
+def _leads(with_bias: Fitted, rival: Fitted, times: float) -> bool:
+    """Whether the bias that was put into the rows would lead a model without one in nine tables of ten.
 
-    The side with a bias starts at the truth. times : the rows of the table, in those of the problem.
+    times : the rows of the table, in those of the problem.
     """
-    law = replace(null.law, states=1, gate="E")
-    start = grown(null, law, moved)
-    at = layout(law, moved.X.shape[1], moved.E.shape[1])
-    start[at.alpha], start[at.gamma] = size, gate
-    with_bias = fit(moved, law, start, STEPS)
-    lead = with_bias.likelihood.seen(with_bias.theta).loglik - best.likelihood.seen(best.theta).loglik
-    price = (with_bias.size - best.size) * float(np.log(moved.n * times))
-    gain = 2.0 * times * (with_bias.loglik - best.loglik) - price
+    moved = with_bias.problem
+    lead = with_bias.likelihood.seen(with_bias.theta).loglik - rival.likelihood.seen(rival.theta).loglik
+    price = (with_bias.size - rival.size) * float(np.log(moved.n * times))
+    gain = 2.0 * times * (with_bias.loglik - rival.loglik) - price
     error = 2.0 * float(np.sqrt(times * np.sum((moved.weights * (lead - lead.mean())) ** 2)))
     return gain - NINE_OF_TEN * error > THRESHOLDS.narrow_gain

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from proxycal.mixture.candidates import ExactBias
     from proxycal.mixture.laws import Rows
-    from proxycal.mixture.wide.answer import Errors
     from proxycal.mixture.wide.compare import Wide
 
     Array = NDArray[np.float64]
@@ -61,13 +60,13 @@ def guard(
     null_loglik: Array,
     P: Array,
     cluster: NDArray[np.intp] | None,
-    sure: Errors | None,
+    scores: Array | None,
     offset: Array,
     table_order: NDArray[np.intp],
 ) -> Guards:
     """The guards of the plain answer, or of the wider law if there is none.
 
-    sure : how sure the wider law is of its parameters, or None where nothing leads. offset (n,) : what rows
+    scores (n,k) : of the parameters of the wider law, or None where nothing leads. offset (n,) : what rows
     of a cluster share by the plain answer, standardised. table_order (n,) : the rows as the table has them.
     """
     weights = rows.weights
@@ -98,7 +97,7 @@ def guard(
     return Guards(
         gate_r2=decided,
         against=against,
-        proxies_p=1.0 if sure is None or wide.bias.law.gate == "E y" else proxies_p(wide, P, sure.scores),
+        proxies_p=1.0 if scores is None or wide.bias.law.gate == "E y" else proxies_p(wide, P, scores),
         spread=spread,
         autocorrelation=_autocorrelation(residual[table_order], rows.y[table_order]),
         block_z=_block_z(
@@ -175,7 +174,7 @@ def _upper_tail(wide: Wide) -> float:
     share = np.exp(
         cells.log_prior - np.logaddexp.reduce(cells.log_prior.reshape(-1, cells.log_prior.shape[-1]), axis=0)
     )
-    above = (share * ndtr(-(null.problem.y - cells.mean) / np.sqrt(cells.variance))).sum(axis=(0, 1))
+    above = (share * ndtr(-cells.left / np.sqrt(cells.variance))).sum(axis=(0, 1))
     seen, n = int((above < TAIL).sum()), len(above)
     # P(Poisson >= seen); without scipy.stats, see `tails`.
     return float(gammainc(seen, TAIL * n))

@@ -13,7 +13,7 @@ content alone, and a model with a bias whose gate leaves E out counts as one wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -215,6 +215,37 @@ def layout(law: Law, p: int, q: int) -> Layout:
         parts[name] = slice(at, at + width)
         at += width
     return Layout(**parts, size=at)
+
+
+@cache
+def names(law: Law, p: int, q: int) -> tuple[str, ...]:
+    """A name for each parameter, the same in every law that has it.
+
+    >>> names(Law(states=1), 2, 1)
+    ('b 0', 'b 1', 'log_sigma 0', 'alpha 0', 'gamma 0 1', 'gamma 0 e0')
+    """
+    scaled = [f"e{i}" for i in range(q)] * ("E" in law.scale) + ["m"] * ("m" in law.scale)
+    columns = {"tau": scaled, "gamma": gate_names(law, q)}
+    at, named = layout(law, p, q), []
+    for block in (item.name for item in fields(Layout) if item.name != "size"):
+        width = getattr(at, block).stop - getattr(at, block).start
+        of_each = columns.get(block)
+        if of_each is None:
+            named += [f"{block} {i}" for i in range(width)]
+        else:
+            named += [
+                f"{block} {i} {column}" for i in range(width // max(len(of_each), 1)) for column in of_each
+            ]
+    return tuple(named)
+
+
+def gate_names(law: Law, q: int) -> list[str]:
+    """A name for each column of the gate."""
+    named = ["1", *(f"e{i}" for i in range(q))] if "E" in law.gate else ["1"]
+    named += [f"e{i}e{j}" for i, j in pairs(q)] if "Q" in law.gate else []
+    named += ["m"] if "m" in law.gate else []
+    assert not law.states or len(named) == gate_columns(law, q)
+    return named
 
 
 def scale_columns(law: Law, q: int) -> int:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.mixture.thresholds import THRESHOLDS
-from proxycal.mixture.wide.fit import Fitted, extend, fit, greedy, grown, plain_start, with_extra
+from proxycal.mixture.wide.fit import Fitted, fit, plain_start, with_extra
+from proxycal.mixture.wide.grow import grown
 from proxycal.mixture.wide.law import Law, layout, without_environment
+from proxycal.mixture.wide.search import extend, greedy, out_of_reach
 from proxycal.tails import chi2_isf
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.wide.likelihood import Problem
+    from proxycal.mixture.wide.problem import Problem
 
     Array = NDArray[np.float64]
 
@@ -63,11 +65,20 @@ EXTENSIONS: Extensions = {
 }
 
 
-def search_nulls(problem: Problem) -> list[Fitted]:
-    """Models without a bias, grown from one component while BIC falls, and skewed noise with a scale by E."""
+def search_nulls(problem: Problem, bias: float) -> list[Fitted]:
+    """Models without a bias, grown from one component while BIC falls, and skewed noise with a scale by E.
+
+    bias : BIC of a model with one.
+    """
     first = fit(problem, Law(), plain_start(problem, Law()))
-    models = greedy(first, EXTENSIONS, ROUNDS).models
+    models = greedy(first, EXTENSIONS, ROUNDS, other=bias).models
     return models + skewed(problem)
+
+
+def search_all_nulls(problem: Problem) -> list[Fitted]:
+    """The same, with every extension tried, whatever its scores foretell."""
+    first = fit(problem, Law(), plain_start(problem, Law()))
+    return greedy(first, EXTENSIONS, ROUNDS, part=0.0).models
 
 
 def skewed(problem: Problem, columns: int = 0) -> list[Fitted]:
@@ -111,8 +122,8 @@ def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) ->
         same = Law(components=shape.components, scale=shape.scale, columns=1)
         tried.append(fit(wider, same, grown(bias, same, wider)))
     winner = min(tried, key=lambda one: one.bic)
-    if winner.bic < best.bic:
-        tried += greedy(winner, EXTENSIONS, 3).models
+    if winner.bic < best.bic and not out_of_reach(winner.bic, best.bic - winner.bic, bias.bic):
+        tried += greedy(winner, EXTENSIONS, 3, other=bias.bic).models
     return tried
 
 

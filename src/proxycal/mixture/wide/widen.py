@@ -6,29 +6,32 @@ plain best with and without a bias, on the rows of the comparison -> the wider o
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proxycal.mixture.criterion import size_of, undercharged
 from proxycal.mixture.designs import canonical_order, spaced
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import maximise, valued
-from proxycal.mixture.select import size_of, undercharged
+from proxycal.mixture.one_size import SHAPE, to_law
 from proxycal.mixture.wide.answer import STEP, Answers, Errors, answers, errors, mean_size, mean_size_of
 from proxycal.mixture.wide.biases import ratio_margin
 from proxycal.mixture.wide.compare import Setup, compare_widely
 from proxycal.mixture.wide.detectable import detectable
 from proxycal.mixture.wide.guards import Guards, guard
 from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Likelihood, Problem
+from proxycal.mixture.wide.likelihood import Likelihood
+from proxycal.mixture.wide.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.mixture.candidates import ExactBias
+    from proxycal.mixture.criterion import Model
     from proxycal.mixture.designs import Data, Spec
     from proxycal.mixture.laws import Rows
-    from proxycal.mixture.select import Model
     from proxycal.mixture.wide.compare import Wide
     from proxycal.mixture.wide.fit import Fitted
 
@@ -77,7 +80,7 @@ class WideLaw:
         cells, mu = likelihood.cells(self.theta), answers(likelihood, self.theta).mu
         share = np.exp(cells.log_prior)
         share /= share.sum(axis=(0, 1))
-        sd, mean = np.broadcast_to(np.sqrt(cells.variance), share.shape), cells.mean - mu
+        sd, mean = np.broadcast_to(np.sqrt(cells.variance), share.shape), rows.y - cells.left - mu
         n = len(mu)
         biased = (share[1:].reshape(-1, n), mean[1:].reshape(-1, n), sd[1:].reshape(-1, n))
         return [(share[0], mean[0], sd[0]), biased]
@@ -203,10 +206,10 @@ def widen(
         else wide.null.likelihood.seen(wide.null.theta).loglik
     )
     likelihood = wide.bias.likelihood
+    scores = likelihood.scores(wide.bias.theta)[1] if gain > 0.0 or not stands else None
     sure = None
-    if gain > 0.0 or not stands:
-        problem = likelihood.problem
-        sure = errors(likelihood, wide.bias.theta, cluster, lambda _, seen: mean_size_of(problem, seen))
+    if scores is not None and not stands:
+        sure = errors(likelihood, wide.bias.theta, scores, cluster, partial(mean_size_of, likelihood.problem))
     guards = guard(
         plain if stands else None,
         rows,
@@ -214,7 +217,7 @@ def widen(
         null_loglik,
         seen.P,
         cluster,
-        sure,
+        scores,
         np.zeros(len(part)) if cluster is None else plain.offset[part] / frame.scale,
         np.argsort(part),
     )
@@ -249,11 +252,23 @@ def _setup(
         rows.G[:, 1:],
         rows.weights,
         own.p_biased[0],
+        _one_size(plain) if ranges is None and codes is None else None,
         low,
         high,
         codes,
         rows.trusted,
     )
+
+
+def _one_size(plain: ExactBias) -> Array | None:
+    """Parameters of a bias of one size and one component by the plain comparison, where it has one."""
+    tried = [(plain.bias.shape, plain.bias.frame, plain.bias.params)]
+    tried += [(one.model.shape, one.frame, one.model.params) for one in plain.candidates]
+    for shape, frame, params in tried:
+        same = shape == SHAPE and frame is plain.bias.frame
+        if same and frame.effect == "constant" and params.a[0, 0] > 0.0:
+            return to_law(params)
+    return None
 
 
 def _differs(law: Law) -> bool:

@@ -36,17 +36,21 @@ def minimise(
     precision: float,
     gradient: float,
     begun: tuple[float, Array] | None = None,
+    trial: tuple[int, float] | None = None,
 ) -> tuple[Array, float]:
     """The place and value of a minimum of function(x) -> value, slopes, between lower and upper.
 
-    start : within them. curvature (k,) : guess of the second derivatives there. steps : most of them.
-    precision : relative gain of a step, gradient : largest slope, at or below which the minimum is reached.
-    begun : value and slopes at the start, where they are known.
+    start : within them. curvature (k,) or (k,k) : guess of the second derivatives there. steps : the most
+    there are. precision : relative gain of a step, gradient : largest slope, at or below which it is reached.
+    begun : value and slopes at the start, where they are known. trial : steps after which it ends unless the
+    value is below this one.
     """
     x = start
     value, slopes = function(x) if begun is None else begun
-    inverse = np.diag(1.0 / curvature)
-    for _ in range(steps):
+    inverse = np.asarray(np.diag(1.0 / curvature) if curvature.ndim == 1 else np.linalg.inv(curvature))
+    for taken in range(steps):
+        if trial is not None and taken == trial[0] and value > trial[1]:
+            break
         held = ((x <= lower) & (slopes > 0.0)) | ((x >= upper) & (slopes < 0.0))
         free = np.where(held, 0.0, slopes) if held.any() else slopes
         if max(free.max(), -free.min()) <= gradient:

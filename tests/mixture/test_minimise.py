@@ -1,13 +1,10 @@
-"""The minimiser inside a box: against scipy's on the same functions, at its bounds, and when to stop."""
+"""The minimiser inside a box: against known minima and scipy's, at its bounds, and when to stop."""
 
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, minimize
 
-from proxycal.mixture.wide.curvature import curvature
-from proxycal.mixture.wide.law import Law
-from proxycal.mixture.wide.likelihood import Likelihood
-from proxycal.mixture.wide.minimise import minimise
+from proxycal.mixture.minimise import minimise
 
 EVERYWHERE = np.inf
 
@@ -76,39 +73,48 @@ def test_it_takes_no_more_steps_than_allowed(steps):
     assert rosenbrock(places[1])[0] < rosenbrock(places[0])[0] < rosenbrock([-1.2, 1.0])[0]
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        Law(components=2),
-        Law(scale="Em"),
-        Law(states=1),
-        Law(states=1, components=2, gate="E m"),
-        Law(states=1, spread=True, by_content=True),
-        Law(states=1, cv=0.7),
-        Law(states=2),
-        Law(states=1, gate="E y"),
-        Law(skew=1.0, scale="E"),
-    ],
-    ids=lambda law: law.label,
-)
-def test_it_reaches_what_a_general_optimiser_reaches(law, draw_problem, draw_theta):
-    problem = draw_problem(n=300, weights=True)
-    likelihood, start = Likelihood(problem, law), draw_theta(law, problem)
-    at = likelihood.at
-    lower, upper = np.full(at.size, -5.0), np.full(at.size, 5.0)
-    lower[at.log_sigma], lower[at.alpha] = np.log(0.05), 1e-3
-    start = np.clip(start, lower, upper)
-    bend = curvature(likelihood, start, likelihood.seen(start))
-    mine, value = minimise(likelihood, start, lower, upper, bend, steps=500, precision=1e-14, gradient=1e-6)
-    assert value == likelihood(mine)[0]
-    # From the same start two ways may end at two minima; from where one ended, the other must not go on.
+def test_what_is_known_of_the_start_is_not_asked_again():
+    places = []
+
+    def counted(x):
+        places.append(x.copy())
+        return rosenbrock(x)
+
+    start = np.array([-1.2, 1.0])
+    found = solve(counted, start, begun=rosenbrock(start))
+    np.testing.assert_array_equal(found, solve(rosenbrock, start))
+    assert not any((place == start).all() for place in places)
+
+
+def test_a_trial_goes_on_only_below_its_value():
+    start = [-1.2, 1.0]
+    after = solve(rosenbrock, start, steps=5)
+    reached = rosenbrock(after)[0]
+    np.testing.assert_array_equal(solve(rosenbrock, start, trial=(5, 0.99 * reached)), after)
+    np.testing.assert_array_equal(
+        solve(rosenbrock, start, trial=(5, 1.01 * reached)), solve(rosenbrock, start)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_ends_where_scipy_ends_inside_a_box(seed):
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(12, 6))
+    centre, lower, upper = 2.0 * rng.normal(size=6), np.full(6, -1.0), np.full(6, 1.5)
+
+    def function(x):
+        left = factor @ (x - centre)
+        return float(np.sum(np.cosh(0.5 * left))), 0.5 * np.sinh(0.5 * left) @ factor
+
+    found = solve(function, np.zeros(6), lower, upper, steps=500)
     other = minimize(
-        likelihood,
-        mine,
+        function,
+        np.zeros(6),
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(lower, upper),
-        options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-8},
+        options={"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-10},
     )
-    assert likelihood(mine)[0] == pytest.approx(other.fun, abs=1e-5)
-    assert np.all((mine >= lower) & (mine <= upper))
+    assert ((other.x == lower) | (other.x == upper)).any()
+    assert function(found)[0] == pytest.approx(other.fun, rel=1e-10)
+    np.testing.assert_allclose(found, other.x, atol=1e-5)
