@@ -23,7 +23,7 @@ COLLINEAR = 1e-3
 COPY = 1e-10
 MOST_COLUMNS = 2000
 _DISTINCT = 10
-_FIRST = 1000
+_FEW, _FIRST = 50, 1000
 _LOADING = 0.15
 
 
@@ -50,7 +50,7 @@ def copies(outcome: Column, columns: Sequence[Column]) -> list[tuple[str, str]]:
         both = np.flatnonzero(np.isfinite(outcome.numbers) & np.isfinite(column.numbers))
         # A copy of all rows is a copy of some rows, so a few rows clear nearly every column at once.
         how: str | None = ""
-        for rows in (both[:_FIRST], both):
+        for rows in (both[:_FEW], both[:_FIRST], both):
             if how is not None:
                 how = _copied(column.numbers[rows], outcome.numbers[rows])
         if how:

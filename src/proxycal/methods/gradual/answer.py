@@ -108,10 +108,8 @@ def answer_gradual(
     return answer_pieces(
         rows,
         OnePiece(rows),
-        kinds,
-        units=units,
+        fit_basis(columns, kinds, interactions, weights, units),
         proxy_names=proxy_names,
-        interactions=interactions,
         shrunk_columns=shrunk_columns,
         level=level,
     )
@@ -120,24 +118,20 @@ def answer_gradual(
 def answer_pieces(
     sample: Rows,
     pieces: Pieces,
-    kinds: Mapping[str, Kind],
+    raw: Basis,
     *,
-    units: int,
     proxy_names: Sequence[str] = (),
-    interactions: Sequence[tuple[str, str]] = (),
     shrunk_columns: Collection[str] | None = None,
     level: float = 0.95,
     shaped: bool = True,
 ) -> GradualAnswer:
     """The same of a table in pieces, by sums over all of its rows.
 
-    sample : rows that stand for all, of which knots and levels come; units : independent rows or clusters of
-    the table. kinds, proxy_names, interactions, shrunk_columns, level : as in `answer_gradual`. shaped :
-    whether b is asked for along each column.
+    sample : rows that stand for all, of which raw, the columns of b, comes. proxy_names, shrunk_columns,
+    level : as in `answer_gradual`. shaped : whether b is asked for along each column.
     """
     if sample.proxies.shape[1] < 2:
         return _refused(too_few_proxies(sample.proxies.shape[1]), level)
-    raw = fit_basis(sample.columns, kinds, interactions, sample.weights, units)
     moments = pieces.add_up(partial(_moments, raw))
     repeated = repeated_columns(moments)
     basis, reduced = raw.without(repeated), reduce(moments.without(repeated))

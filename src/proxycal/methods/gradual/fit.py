@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.methods.gradual.basis import Kind
+    from proxycal.methods.gradual.basis import Basis, Kind
     from proxycal.methods.gradual.rows import Pieces
     from proxycal.result import Verdict
     from proxycal.settings import Settings
@@ -225,14 +225,12 @@ def _answer(
 ) -> tuple[GradualAnswer, dict[str, Kind]]:
     """The answer, and the form of b along each environment column."""
     pairs = interactions(settings.effect, sample.columns)
-    kinds = choose_kinds(arrays, sample.columns, units, pairs)
+    kinds, basis = choose_basis(arrays, sample.columns, units, pairs)
     answer = answer_pieces(
         sample,
         pieces,
-        kinds,
-        units=units,
+        basis,
         proxy_names=arrays.proxy_names,
-        interactions=pairs,
         level=settings.level,
         shaped=shaped,
     )
@@ -311,9 +309,9 @@ def interactions(effect: str, columns: Mapping[str, Array]) -> list[tuple[str, s
     return [(column, other) for other in others]
 
 
-def choose_kinds(
+def choose_basis(
     arrays: Arrays, columns: Mapping[str, Array], units: int, pairs: Sequence[tuple[str, str]] = ()
-) -> dict[str, Kind]:
+) -> tuple[dict[str, Kind], Basis]:
     """Splines for numbers where the rows or clusters allow for their coefficients, else straight lines."""
     categories = set(arrays.levels) | {
         name
@@ -323,11 +321,14 @@ def choose_kinds(
     bent: dict[str, Kind] = {
         name: "category" if name in categories else "spline" for name in columns if name != TRUSTED
     }
-    width = len(fit_basis(columns, bent, pairs, arrays.weights, units).keep)
-    least = UNITS_PER_COLUMN if arrays.cluster is None else CLUSTERS_PER_COLUMN
+    basis = fit_basis(columns, bent, pairs, arrays.weights, units)
+    width, least = len(basis.keep), UNITS_PER_COLUMN if arrays.cluster is None else CLUSTERS_PER_COLUMN
     if width * least <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
-        return bent
-    return {name: "category" if kind == "category" else "linear" for name, kind in bent.items()}
+        return bent, basis
+    straight: dict[str, Kind] = {
+        name: "category" if kind == "category" else "linear" for name, kind in bent.items()
+    }
+    return straight, fit_basis(columns, straight, pairs, arrays.weights, units)
 
 
 def _size(answer: GradualAnswer) -> Estimate:
