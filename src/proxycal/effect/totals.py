@@ -21,7 +21,6 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from proxycal.effect.grouped import Totals
@@ -300,6 +299,9 @@ def _mixture_quantile(q: float, centres: np.ndarray, sd: float) -> float:
         return float(np.quantile(centres, q))
     if float(np.ptp(centres)) <= 1e-9 * sd:
         return float(centres[0]) + sd * float(ndtri(q))
+    # Loaded here, because it takes a tenth of a second and few totals need it.
+    from scipy.optimize import brentq
+
     low, high = (float(end) + sd * float(ndtri(q)) for end in (centres.min(), centres.max()))
     return float(brentq(lambda x: float(ndtr((x - centres) / sd).mean()) - q, low, high, xtol=1e-9 * sd))
 

@@ -26,7 +26,7 @@ from proxycal.effect.row_truth import (
     truth_of_states,
 )
 from proxycal.errors import TableError
-from proxycal.methods.checks.zeros import ZeroTest, fit_logistic, zero_test
+from proxycal.methods.checks.zeros import ZeroTest, fit_zeros, zero_test
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.result import Effects, Finding, number
@@ -247,7 +247,7 @@ def finish(inner: MethodFit, arrays: Arrays, logs: Arrays, zeros: int | None = N
         zeros=_zeros(test, arrays, int(is_zero.sum()) if zeros is None else zeros, n or arrays.n),
         positive=np.flatnonzero(~is_zero),
         # E[p_biased | E] is the chance of a bias by environment, whatever the method.
-        gate=fit_logistic(logs.E, predicted.p_biased, logs.weights),
+        gate=fit_zeros(logs.E, predicted.p_biased, logs.weights),
         fill=float(np.average(outcome_of(logs), weights=logs.weights)),
         spread=float(np.average(residual, weights=logs.weights)),
     )

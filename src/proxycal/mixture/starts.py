@@ -16,6 +16,7 @@ from proxycal.mixture.em import Rules, statistics, update
 from proxycal.mixture.features import weighted_quantile, weighted_rank
 from proxycal.mixture.laws import Params, Posterior, Rows, Shape
 from proxycal.mixture.least_squares import least_squares
+from proxycal.mixture.logistic import fit_logistic
 from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
@@ -95,11 +96,8 @@ def guesses_from_atoms(rows: Rows) -> list[tuple[Array, NDArray[np.bool_]]]:
 
 def _gated(rows: Rows, on: NDArray[np.bool_], at_high: NDArray[np.bool_]) -> Array:
     """Chance of the upper atom, (n,), by a logistic gate of the rows on either."""
-    # Loaded here, because it takes a second and most outcomes have no two atoms.
-    from sklearn.linear_model import LogisticRegression
-
-    gate = LogisticRegression(C=1.0).fit(rows.G[on, 1:], at_high[on], sample_weight=rows.weights[on])
-    return np.asarray(gate.predict_proba(rows.G[:, 1:])[:, 1])
+    gate = fit_logistic(rows.G[on, 1:], at_high[on].astype(float), rows.weights[on], ridge=1.0)
+    return np.asarray(expit(rows.G @ gate))
 
 
 def residual_of(X: Array, y: Array, weights: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from proxycal.methods.checks.zeros import fit_logistic, zero_test
+from proxycal.methods.checks.zeros import fit_zeros, zero_test
 
 
 def world(seed, by_environment, n=1500):
@@ -44,5 +44,5 @@ def test_nothing_is_asked_of_a_handful():
 def test_a_share_is_fitted_like_rows_of_both_kinds():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(4000, 1))
-    beta = fit_logistic(x, expit(-0.5 + 1.5 * x[:, 0]), np.ones(4000))
+    beta = fit_zeros(x, expit(-0.5 + 1.5 * x[:, 0]), np.ones(4000))
     np.testing.assert_allclose(beta, [-0.5, 1.5], atol=0.01)

@@ -12,11 +12,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 
 from proxycal.methods.checks.wald import count_clusters, meat, wald_p
 from proxycal.mixture.features import orthonormal
 from proxycal.mixture.least_squares import least_squares
+from proxycal.mixture.minimise import minimise
 from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ SHARED = 1e-3
 UNHELD = 0.01
 # Proxies looked at: every split of more is too many.
 MOST = 8
+# Least log of a unique variance; steps of the search for them at the most, gain and slope where it ends.
+LEAST_LOG_PSI, SEARCH = -12.0, (200, 1e-9, 1e-6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +282,10 @@ def factors_p(given: Given, r: int) -> float:
         rest = values[: p - r].clip(1e-12)
         return float((rest - np.log(rest) - 1.0).sum()), vectors[:, : p - r] ** 2 @ (1.0 - rest)
 
-    bounds = [(-12.0, 0.0)] * p
-    best = min(float(minimize(lack, np.full(p, at), jac=True, bounds=bounds).fun) for at in (-0.7, -3.0))
+    one = np.ones(p)
+    best = min(
+        minimise(lack, at * one, LEAST_LOG_PSI * one, 0.0 * one, one, *SEARCH)[1] for at in (-0.7, -3.0)
+    )
     # Bartlett's correction.
     size = given.degrees - (2 * p + 5) / 6 - 2 * r / 3
     return float(chi2_sf(max(size * best, 0.0), free))

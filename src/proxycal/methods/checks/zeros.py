@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from proxycal.methods.checks.wald import count_clusters, meat, wald_p
+from proxycal.mixture.logistic import fit_logistic
 from proxycal.tails import chi2_sf
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def zero_test(
         return ZeroTest(math.nan, 0, math.nan)
     content = np.column_stack([P, (P**2)[:, P.std(axis=0) > 0]])
     both = np.column_stack([content, E])
-    without, full = fit_logistic(content, is_zero, weights), fit_logistic(both, is_zero, weights)
+    without, full = fit_zeros(content, is_zero, weights), fit_zeros(both, is_zero, weights)
     gain = _loglik(both, is_zero, weights, full) - _loglik(content, is_zero, weights, without)
     design = np.column_stack([np.ones(len(both)), both])
     chance = expit(design @ full)
@@ -68,24 +69,16 @@ def zero_test(
     return ZeroTest(p, strongest, float(full[own][strongest]))
 
 
-def fit_logistic(X: Array, share: Array | NDArray[np.bool_], weights: Array) -> Array:
+def fit_zeros(X: Array, share: Array | NDArray[np.bool_], weights: Array) -> Array:
     """Intercept and slopes (1 + q,) of a logistic model of a share (n,) between 0 and 1.
 
     >>> x = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    >>> fit_logistic(x, np.array([0.1, 0.1, 0.1, 0.1]), np.full(4, 100.0)).round(1).tolist()
+    >>> fit_zeros(x, np.array([0.1, 0.1, 0.1, 0.1]), np.full(4, 100.0)).round(1).tolist()
     [-2.2, 0.0]
     """
-    # Loaded here, because it takes a second and most outcomes have no zeros to test.
-    from sklearn.linear_model import LogisticRegression
-
     # Never quite all or none: a method may be sure that nobody is biased.
-    share = np.clip(np.asarray(share, dtype=float), 1e-6, 1.0 - 1e-6)
-    # A share is so many rows of each kind.
-    twice, kinds = np.vstack([X, X]), np.repeat([1, 0], len(X))
-    counts = np.concatenate([weights * share, weights * (1.0 - share)])
-    model = LogisticRegression(C=1.0 / RIDGE, max_iter=1000, tol=1e-8)
-    model.fit(twice, kinds, sample_weight=counts)
-    return np.concatenate([model.intercept_, model.coef_[0]])
+    inside = np.clip(np.asarray(share, dtype=float), 1e-6, 1.0 - 1e-6)
+    return fit_logistic(X, inside, weights, RIDGE)
 
 
 def _loglik(X: Array, is_one: NDArray[np.bool_], weights: Array, beta: Array) -> float:
