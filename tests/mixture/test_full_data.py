@@ -115,7 +115,8 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
 
     def counted(*given):
         for step in uphill(*given):
-            steps.append(step)
+            if step.params.a is not None:
+                steps.append(step)
             yield step
 
     def passes(sample, data, part, later):
@@ -126,7 +127,7 @@ def test_a_bias_that_is_not_there_is_left_after_some_passes(monkeypatch):
 
     monkeypatch.setattr(maximise, "uphill", counted)
     usual, few, many = maximise.LATER, 0, 0
-    for seed in (8, 9, 10):
+    for seed in (7, 10, 12, 14):
         data = data_of(draw_world("gaussian", 2000, 0.0, seed=seed))
         part = data.take(np.arange(0, 2000, 5))
         sample = exact.fit_exact(part, total=2000.0)

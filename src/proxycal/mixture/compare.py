@@ -32,6 +32,7 @@ from proxycal.mixture.inference import conclude
 from proxycal.mixture.information import newton
 from proxycal.mixture.laws import posterior
 from proxycal.mixture.maximise import BEHIND, FAR, maximise, newton_then_em, valued
+from proxycal.mixture.one_size import climb, is_one_size
 from proxycal.mixture.reach import best_of, within_reach
 from proxycal.mixture.select import (
     FLOOR,
@@ -285,6 +286,8 @@ def _fit_all_rows(candidate: Candidate, seen: CandidateRows, floor: float, bar: 
         params, converged = newton(params, chunks, rules)
         if converged:
             return replace(candidate, model=valued(model.shape, params, chunks, n, converged))
+    if len(chunks) == 1 and is_one_size(model.shape, chunks[0]):
+        params, _ = climb(model.shape, params, chunks[0], floor_of(model.shape, floor))
     for steps, margin in ((3, 10.0 * FAR), (15, FAR), (30, 0.0)):
         params = run(params, chunks, rules, max_steps=steps, tol=1e-3).params
         near = valued(model.shape, params, chunks, n)

@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SHAPE, LAW = Shape(1, shift=True), Law(states=1)
+# The same with a gate that E does not move.
+BARE_SHAPE, BARE_LAW = replace(SHAPE, gate="constant"), replace(LAW, gate="")
 # Steps at the most, and the relative gain of one below which it is the last.
 STEPS, PRECISION = 60, 1e-9
+
+
+def is_one_size(shape: Shape, rows: Rows) -> bool:
+    """Whether a model of these rows can `climb`."""
+    return shape in (SHAPE, BARE_SHAPE) and rows.weights.ndim == 1 and rows.D.shape[1] == 1
 
 
 def to_law(params: Params) -> Array:
@@ -38,21 +45,23 @@ def to_law(params: Params) -> Array:
 
 
 def from_law(theta: Array, like: Params) -> Params:
-    """The reverse of `to_law`."""
-    p = like.beta.shape[2]
-    beta, log_sigma, a, gamma = np.split(theta, [p, p + 1, p + 2])
-    return replace(like, beta=beta[None, None], log_sigma=log_sigma[None], a=a[None], gamma=gamma[None])
+    """The reverse of `to_law`; of a gate without E the other slopes are zero."""
+    assert like.gamma is not None
+    p, gamma = like.beta.shape[2], np.zeros_like(like.gamma)
+    beta, log_sigma, a, gate = np.split(theta, [p, p + 1, p + 2])
+    gamma[0, : len(gate)] = gate
+    return replace(like, beta=beta[None, None], log_sigma=log_sigma[None], a=a[None], gamma=gamma)
 
 
-def climb(params: Params, rows: Rows, floor: float) -> tuple[Params, float]:
-    """One model (B = 1) at its maximum, and its log likelihood there; rows have one weight each."""
+def climb(shape: Shape, params: Params, rows: Rows, floor: float) -> tuple[Params, float]:
+    """One model (B = 1) at its maximum, and its log likelihood there."""
     trusted = None if rows.trusted is None else rows.trusted.astype(bool)
     problem = Problem(
         rows.y, rows.X, rows.G[:, 1:], np.zeros_like(rows.y), rows.weights, floor, trusted=trusted
     )
-    likelihood = Likelihood(problem, LAW)
+    likelihood = Likelihood(problem, LAW if shape == SHAPE else BARE_LAW)
     lower, upper = widths(likelihood)
-    start = within(to_law(params), lower, upper)
+    start = within(to_law(params)[: len(lower)], lower, upper)
     value, slopes, squares = likelihood.with_squares(start)
     bend = curvature(likelihood, start, squares)
     theta, value = minimise(
