@@ -28,7 +28,7 @@ PARTS = {
     "exact": {
         "encode": [("table/encode.py", "fit"), ("table/encode.py", "transform")],
         "sample": [("scale/sample.py", "summarise")],
-        "features": [("mixture/designs.py", "frames_with_features")],
+        "features": [("mixture/designs.py", "ways_of_content")],
         "selection": [("mixture/select.py", "select_models"), ("mixture/select.py", "one_component")],
         "maximum": [
             ("mixture/compare.py", "_undecided"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import SplineTransformer
 
-from proxycal.mixture.features import N_KNOTS, Basis, fit_basis, spline_knots, splines
+from proxycal.mixture.features import N_KNOTS, Basis, fit_basis, left_of, spline_knots, splines
 
 
 @pytest.fixture
@@ -127,3 +127,20 @@ def test_splines_are_those_of_scikit_learn(unit):
     np.testing.assert_array_equal(
         splines(column, tuple(knots)), theirs.fit(knots[:, None]).transform(column[:, None])
     )
+
+
+@pytest.mark.parametrize("collinear", [False, True])
+def test_what_columns_leave_is_what_least_squares_leaves(collinear):
+    rng = np.random.default_rng(4)
+    columns, outcomes = rng.normal(size=(90, 4)) * [1.0, 30.0, 1e-3, 1.0] + 5.0, rng.normal(size=(2, 90))
+    outcomes[1] += columns[:, 1]
+    if collinear:
+        columns = np.column_stack([columns, columns[:, 0] - 2.0 * columns[:, 3], np.full(90, 7.0)])
+    weights = rng.uniform(0.2, 3.0, size=90)
+    variance, taken = left_of(columns, outcomes, weights)
+    root = np.sqrt(weights)[:, None]
+    X = np.column_stack([np.ones(90), columns])
+    slopes = np.linalg.lstsq(X * root, outcomes.T * root, rcond=None)[0]
+    wanted = weights @ (outcomes.T - X @ slopes) ** 2 / weights.sum()
+    np.testing.assert_allclose(variance, wanted, rtol=1e-8)
+    assert taken == 5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proxycal.mixture.criterion import bic
-from proxycal.mixture.designs import Data, candidate_frames, frames_with_features
+from proxycal.mixture.designs import Data, candidate_frames, ways_of_content
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
 from proxycal.mixture.laws import Shape, posterior
@@ -220,7 +220,7 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
 
 def content_candidates(y, columns):
     data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
-    return {name: X for name, (_, X) in frames_with_features(data, "constant").items()}
+    return {name: way.columns for name, way in ways_of_content(data, "constant").items()}
 
 
 def chosen(features, y):

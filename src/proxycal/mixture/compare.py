@@ -21,10 +21,11 @@ from proxycal.mixture.designs import (
     BASIS_ROWS,
     Data,
     Frame,
+    Way,
     canonical_order,
-    frames_with_features,
     pieces,
     spaced,
+    ways_of_content,
 )
 from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
@@ -84,12 +85,12 @@ def fit_exact(
     whole, total = total is None, max(total or 0.0, weight)
     index = _sample(n, compare_rows, seed)
     judges = None if judges is None else judges.take(canonical_order(judges))
-    frames = frames_with_features(data if judges is None else judges, effect)
-    candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
+    ways = ways_of_content(data if judges is None else judges, effect)
+    candidates, floor = _select(data, ways, index, effect, max_j, total, judges)
     if n > SECOND_LOOK * compare_rows and not candidates[0].claims_bias:
         index = _sample(n, SECOND_LOOK * compare_rows, seed)
-        candidates, floor = _select(data, frames, index, effect, max_j, total, judges)
-    del frames  # with the features of many rows
+        candidates, floor = _select(data, ways, index, effect, max_j, total, judges)
+    del ways  # with the columns of many rows
     close = _undecided(candidates, data, floor, index, total, whole)
     seen = CandidateRows(data)
     if whole:
@@ -138,7 +139,7 @@ def _sample(n: int, rows: int, seed: int) -> NDArray[np.intp]:
 
 def _select(
     data: Data,
-    frames: dict[str, tuple[Frame, Array]],
+    ways: dict[str, Way],
     index: NDArray[np.intp],
     effect: str,
     max_j: int,
@@ -149,7 +150,7 @@ def _select(
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
-    linear = frames["linear"][0]
+    linear = ways["linear"].frame
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_view, bias_view = _views(data, linear, proxies, index)
     null_sample, bias_sample = null_view.of(data, index), bias_view.of(data, index)
@@ -162,8 +163,8 @@ def _select(
         judged = null_view.of(data, many), bias_view.of(data, many)
     else:
         judged = judges.take(many), judges.take(many)
-    for name in _choose_features(frames, pilot, judged, total):
-        frame = frames[name][0]
+    for name in _choose_features(ways, pilot, judged, total):
+        frame = ways[name].frame
         rows = frame.rows(bias_sample)
         first = pilots if name == "linear" else one_component(True, rows, proxies)
         # Views differ with clusters only.
@@ -185,7 +186,7 @@ def _select(
 
 
 def _choose_features(
-    frames: dict[str, tuple[Frame, Array]],
+    ways: dict[str, Way],
     pilot: Model,
     judged: tuple[Data, Data],
     total: float,
@@ -197,12 +198,12 @@ def _choose_features(
     Linear content is tried beside a curve unless the curve is plain and no atom could have bent it: the mean
     of an outcome with many zeros is curved although its parts are not.
     """
-    frame = frames["linear"][0]
+    frame = ways["linear"].frame
     linear = frame.rows(judged[1])
     seen = posterior(pilot.params, linear, pilot.shape)
     outcomes = np.stack([frame.rows(judged[0]).y, linear.y - seen.p_biased[0] * seen.shift[0]])
-    features = {name: X for name, (_, X) in frames.items()}
-    chosen, gain = choose_features(features, outcomes, linear.weights, total)
+    columns = {name: way.columns for name, way in ways.items()}
+    chosen, gain = choose_features(columns, outcomes, linear.weights, total)
     if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
         return [chosen]
     return list(dict.fromkeys(["linear", chosen]))

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from proxycal.mixture.features import Basis, expand_each, fit_basis, fit_products, joined, orthonormal
+from proxycal.mixture.features import (
+    Basis,
+    expand_each,
+    fit_basis,
+    fit_products,
+    joined,
+    orthonormal,
+    with_products,
+)
 from proxycal.mixture.laws import Params, Rows, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from proxycal.mixture.features import Expanded
 
     Array = NDArray[np.float64]
 
@@ -181,13 +192,26 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
     return np.lexsort((data.weights, key, data.y))
 
 
+@dataclass(frozen=True)
+class Way:
+    """A way in which content may enter: its columns (n,m) of the rows that judge, and the frame it makes."""
+
+    columns: Array
+    make: Callable[[], Frame]
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The frame. Most ways are judged by their columns and never make one."""
+        return self.make()
+
+
 def candidate_frames(data: Data, effect: str) -> dict[str, Frame]:
     """Ways in which content may enter: linear, splines of P, of E, of both, products of columns."""
-    return {name: frame for name, (frame, _) in frames_with_features(data, effect).items()}
+    return {name: way.frame for name, way in ways_of_content(data, effect).items()}
 
 
-def frames_with_features(data: Data, effect: str) -> dict[str, tuple[Frame, Array]]:
-    """The candidate frames, each with its features of `spaced(n, BASIS_ROWS)` rows, which judge between them.
+def ways_of_content(data: Data, effect: str) -> dict[str, Way]:
+    """The same by their columns of `spaced(n, BASIS_ROWS)` rows, which judge between them.
 
     Splines take many columns: on a large table those rows also place and scale them.
     """
@@ -200,24 +224,34 @@ def frames_with_features(data: Data, effect: str) -> dict[str, tuple[Frame, Arra
         "splines of P and E": data.curved,
     }
     frame = _frame(data, effect)
-    judged = spaced(len(data.y), BASIS_ROWS)
-    few = data.take(judged)
-    straight = expand_each(few.content, plans["linear"], few.weights)
-    curved = expand_each(few.content, data.curved, few.weights)
-    frames: dict[str, tuple[Frame, Array]] = {}
+    few = data.take(spaced(len(data.y), BASIS_ROWS))
+    n, content = len(few.y), few.content
+    straight = expand_each(content, plans["linear"], few.weights)
+    curved = expand_each(content, data.curved, few.weights)
+    ways: dict[str, Way] = {}
     seen: set[bytes] = set()
     for name, splined in plans.items():
         if splined.tobytes() in seen:
             continue
         seen.add(splined.tobytes())
         parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
-        basis = orthonormal(parts, few.weights) if splined.any() else frame.content
-        frames[name] = replace(frame, features=name, content=basis), basis.rotated(joined(parts, len(judged)))
+        splines = partial(_with_splines, frame, name, parts, few.weights)
+        ways[name] = Way(joined(parts, n), splines if splined.any() else lambda: frame)
     for name, pairs in _products(n_p, n_e).items():
-        if pairs and n_p + n_e + len(pairs) < len(judged) / MIN_ROWS_A_COLUMN:
-            basis, X = fit_products(few.content, pairs, few.weights)
-            frames[name] = replace(frame, features=name, content=basis), X
-    return frames
+        if pairs and n_p + n_e + len(pairs) < n / MIN_ROWS_A_COLUMN:
+            columns = with_products(content, pairs, few.weights)
+            ways[name] = Way(columns, partial(_with_products, frame, name, content, pairs, few.weights))
+    return ways
+
+
+def _with_splines(frame: Frame, name: str, parts: Sequence[Expanded], weights: Array) -> Frame:
+    return replace(frame, features=name, content=orthonormal(parts, weights))
+
+
+def _with_products(
+    frame: Frame, name: str, content: Array, pairs: Sequence[tuple[int, int]], weights: Array
+) -> Frame:
+    return replace(frame, features=name, content=fit_products(content, pairs, weights))
 
 
 def _products(n_p: int, n_e: int) -> dict[str, list[tuple[int, int]]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from proxycal.mixture.criterion import Model, bic, outlook, worth
 from proxycal.mixture.em import Fitted, Rules, penalty, run
+from proxycal.mixture.features import left_of
 from proxycal.mixture.laws import Params, Rows, Shape, posterior
 from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.one_size import climb, is_one_size
@@ -148,7 +149,7 @@ def select_by_level(
 def choose_features(
     candidates: dict[str, Array], outcomes: Array, weights: Array, total: float | None = None
 ) -> tuple[str, float]:
-    """The content features (n,p) with the best BIC for any of the outcomes (k,n), and its lead over linear.
+    """The content columns (n,m) with the best BIC for any of the outcomes (k,n), and their lead over linear.
 
     total: weight of all rows that these stand for, whose BIC is then to be expected; the lead is per these.
     The outcomes are y as it is and without the linear model's bias: a large bias hides any curve in the
@@ -157,19 +158,19 @@ def choose_features(
     total = float(weights.sum()) if total is None else total
     linear = _least_squares_bic(candidates["linear"], outcomes, weights, total)
     gain = {
-        name: float((linear - _least_squares_bic(X, outcomes, weights, total)).max())
-        for name, X in candidates.items()
+        name: float((linear - _least_squares_bic(columns, outcomes, weights, total)).max())
+        for name, columns in candidates.items()
     }
     best = max(gain, key=lambda name: gain[name])
     return best, gain[best]
 
 
-def _least_squares_bic(X: Array, outcomes: Array, weights: Array, total: float) -> Array:
+def _least_squares_bic(columns: Array, outcomes: Array, weights: Array, total: float) -> Array:
     n = float(weights.sum())
     part = n / total
     price = 2.0 * (1.0 - part) + part * np.log(total)
-    variance = (residual_of(X, outcomes, weights) ** 2) @ weights / n
-    return n * np.log(np.maximum(variance, FLOOR**2)) + X.shape[1] * price
+    variance, taken = left_of(columns, outcomes, weights)
+    return n * np.log(np.maximum(variance, FLOOR**2)) + taken * price
 
 
 def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Model], list[Guess]]:
