@@ -1,4 +1,4 @@
-"""What a fit costs, as ratios within one run: to the paper's method, R's flexmix, and a tenth of the rows.
+"""What a fit costs, as ratios within one run: to earlier code, the paper's method, R's flexmix, fewer rows.
 
 Also what the folds of a study cost, trained as one model or one by one. Seconds are CPU seconds of one
 process on one thread. Each large fit has a process of its own, so that its peak memory is its own too.
@@ -11,11 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.before import BEFORE, SMALL, TABLES, compared, earlier, elsewhere
 from benchmarks.measure import alone, cpu, peak_memory, ratios, row
 from proxycal.extras import require_torch
 from proxycal.mixture.designs import Data, candidate_frames
@@ -35,11 +38,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from benchmarks.before import Table
     from benchmarks.pages import Page
     from proxycal.settings import Settings
     from proxycal.studies.protocol import Fold
 
 ALPHA = 1.0
+# Rows of the tables for the comparison with earlier code, and draws of each; of large tables fewer.
+COMPARED, SEEDS, FEW_SEEDS = (1_000, 100_000, 1_000_000), (7, 8, 9, 10), (7, 8)
+SOURCE = str(Path(__file__).resolve().parent.parent / "src")
 FLEXMIX = Path(__file__).with_name("flexmix.R")
 # Rows of the whole comparison against one fit of flexmix.
 WHOLE = (1_000, 10_000, 100_000)
@@ -52,6 +59,7 @@ def page(quick: bool) -> Page:
     require_torch("the speed benchmark", "choose another one")
     n, large = (2_000, 20_000) if quick else (10_000, 1_000_000)
     rows = [
+        *_against_before([table for table in TABLES if table.rows in COMPARED[: 1 if quick else None]]),
         _against_paper(n),
         *_against_flexmix(n, seeds=range(2 if quick else 5)),
         *(_whole_against_flexmix(rows) for rows in WHOLE[: 1 if quick else None]),
@@ -59,6 +67,32 @@ def page(quick: bool) -> Page:
         *(_folds(rows, reach) for rows, reach in FOLDS[: 1 if quick else None]),
     ]
     return ratios("Speed", rows)
+
+
+def _against_before(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """The default fit, against that of the code before the wider comparison on the same tables."""
+    rows = []
+    with earlier() as source:
+        for table, one_thread in product(tables, (False, True)):
+            draws = [replace(table, seed=seed) for seed in (SEEDS if table.rows <= SMALL else FEW_SEEDS)]
+            ours = [elsewhere(draw, SOURCE, one_thread) for draw in draws]
+            theirs = [] if source is None else [elsewhere(draw, source, one_thread) for draw in draws]
+            same = sum(compared(a, b) == "the same" for a, b in zip(theirs, ours, strict=False))
+            seconds, other = (
+                float(np.mean([one["seconds"] for one in side] or np.nan)) for side in (ours, theirs)
+            )
+            threads = "one thread of linear algebra" if one_thread else "threads as each takes them"
+            what = f"{table.label}: exact fit, against that of {BEFORE}, {threads}"
+            note = f"means of {len(draws)} tables, {same} with the same verdict and size"
+            note = note if theirs else "this clone has no such history"
+            rows.append(row(what, float(seconds), float(other), _to_reach(table), note))
+    return rows
+
+
+def _to_reach(table: Table) -> str:
+    if table.rows > SMALL:
+        return "<= 1"
+    return "<= 0.2" if table.curved or table.environment > 5 else "<= 0.333"
 
 
 def _sample(n: int, seed: int) -> Simulation:
