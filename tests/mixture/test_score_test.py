@@ -313,3 +313,14 @@ def test_a_few_rows_far_away_are_foretold_by_their_weight(draw_rows):
     larger = fit_shapes([Shape(2, "shared")], with_noise(rows, noise, False), guesses, np.inf, FLOOR)[0]
     assert larger.loglik - loglik > 30.0
     assert sums.best() == sums.along.max() > 2.0 * by_score
+
+
+@pytest.mark.parametrize("tiny", [0.0, 1e-200])
+def test_a_parameter_that_moves_nothing_has_no_say(tiny):
+    rng = np.random.default_rng(3)
+    made = rng.normal(size=(50, 3)) * [1.0, tiny, 5.0]
+    with np.errstate(all="raise", under="ignore"):
+        inverse = inverse_of(made.T @ made)
+    kept = np.ix_([0, 2], [0, 2])
+    np.testing.assert_allclose(inverse[kept], np.linalg.inv((made.T @ made)[kept]), rtol=1e-6)
+    np.testing.assert_array_equal(inverse[1], 0.0)
