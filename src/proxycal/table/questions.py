@@ -370,11 +370,12 @@ def scale(table: AuditTable) -> list[Trouble]:
     """Sizes that no real measurement has."""
     troubles = []
     for name, column in table.columns.items():
-        if column.numbers is None or not np.isfinite(column.numbers).any():
+        finite = None if column.numbers is None else np.isfinite(column.numbers)
+        if column.numbers is None or finite is None or not finite.any():
             continue
-        x = np.where(np.isfinite(column.numbers), column.numbers, np.nan)
-        top = np.nanmax(np.abs(x))
-        low, middle, high = np.nanquantile(x / (top or 1.0), [0.25, 0.5, 0.75])
+        x = np.where(finite, column.numbers, np.nan)
+        top = np.abs(x[finite]).max()
+        low, middle, high = np.quantile(x[finite] / (top or 1.0), [0.25, 0.5, 0.75])
         far = (
             np.abs(x / (top or 1.0) - middle) > FAR * (high - low) if high > low else np.zeros(table.n, bool)
         )

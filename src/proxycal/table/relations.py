@@ -24,6 +24,8 @@ COPY = 1e-10
 MOST_COLUMNS = 2000
 _DISTINCT = 10
 _FEW, _FIRST = 50, 1000
+# Part of the range that is no rounding.
+_TURN = 1e-3
 _LOADING = 0.15
 
 
@@ -49,8 +51,10 @@ def copies(outcome: Column, columns: Sequence[Column]) -> list[tuple[str, str]]:
             continue
         both = np.flatnonzero(np.isfinite(outcome.numbers) & np.isfinite(column.numbers))
         # A copy of all rows is a copy of some rows, so a few rows clear nearly every column at once.
+        if _turns(column.numbers[both[:_FEW]], outcome.numbers[both[:_FEW]]):
+            continue
         how: str | None = ""
-        for rows in (both[:_FEW], both[:_FIRST], both):
+        for rows in (both[:_FIRST], both):
             if how is not None:
                 how = _copied(column.numbers[rows], outcome.numbers[rows])
         if how:
@@ -87,6 +91,17 @@ def collinear_sets(
             names = dict.fromkeys(sources[i] for i in np.flatnonzero(np.abs(vector) > _LOADING))
             found.append((tuple(names), float(max(value, 0.0))))
     return found
+
+
+def _turns(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Whether y, along x, goes up here and down there by more than rounding: no copy does."""
+    order = np.argsort(x)
+    x, y = x[order], y[order]
+    if len(y) < 3 or not (x[1:] > x[:-1]).all():
+        return False
+    with np.errstate(over="ignore"):
+        steps, least = np.diff(y), _TURN * (y.max() - y.min())
+    return bool(np.isfinite(least) and least > 0.0 and steps.min() < -least and steps.max() > least)
 
 
 def _copied(x: NDArray[np.float64], y: NDArray[np.float64]) -> str | None:
