@@ -37,6 +37,8 @@ PARTS = {
         ],
         "all rows": [("mixture/full_data.py", "fit_full_data")],
         "interval": [("mixture/inference.py", "conclude")],
+        "wider comparison": [("mixture/wide/widen.py", "widen")],
+        "gradual row": [("methods/beside.py", "beside")],
         "matching": [("effect/likely.py", "match_likely")],
         "moments": [("methods/moments/estimate.py", "fit_moments")],
         "evidence": [("methods/exact/evidence.py", "collect")],
