@@ -34,7 +34,7 @@ CLONE = Path(__file__).resolve().parent.parent
 # A size that differs by more than this part of its standard error is another answer.
 SAME = 1e-3
 # The least of so many fits counts for tables up to this size: on a busy machine CPU time is too long at most.
-REPEATS, SMALL = 5, 2_000
+REPEATS, SMALL = 3, 2_000
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
