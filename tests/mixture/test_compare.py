@@ -86,6 +86,33 @@ def test_gain_is_the_difference_of_the_two_best_bics(found):
     )
 
 
+def drawn(effect_of_e, alpha, n=2500):
+    """An outcome with one proxy and two columns of E: the first acts on it, and says who is biased."""
+    rng = np.random.default_rng(5)
+    E = rng.normal(size=(n, 2))
+    z = E @ [0.5, 0.5] + 0.8 * rng.normal(size=n)
+    a = rng.random(n) < 1.0 / (1.0 + np.exp(-2.0 * E[:, 0]))
+    y = z + effect_of_e(E[:, 0]) + alpha * a + 0.5 * rng.normal(size=n)
+    P = z[:, None] + 0.3 * rng.normal(size=(n, 1))
+    return Data(y, P, E, np.ones(n), np.ones(3, bool))
+
+
+def test_the_curve_of_a_bias_along_e_is_content_only_to_models_without_one():
+    found = fit_exact(drawn(lambda e: 0.0 * e, alpha=4.0))
+    used = {claim: {c.frame.features for c in found.candidates if c.claims_bias == claim} for claim in (0, 1)}
+    assert used == {0: {"linear", "splines of E"}, 1: {"linear"}}
+    assert abs(found.shift[0] - 4.0) < 4.0 * se_of(found)[0]
+
+
+def test_a_curve_of_e_that_is_no_bias_is_content_to_both():
+    curved = fit_exact(drawn(np.square, alpha=4.0))
+    assert "E" in curved.bias.frame.features
+    assert abs(curved.shift[0] - 4.0) < 4.0 * se_of(curved)[0]
+    # Of a step E alone decides who is above it: nobody could tell it from a bias.
+    step = fit_exact(drawn(lambda e: 2.0 * (e > 0.5), alpha=0.0))
+    assert step.bias.frame.features == step.null.frame.features != "linear"
+
+
 def test_each_level_of_a_bias_that_differs():
     world = draw_world("alpha by level", 700, 1.5, seed=0)
     found = fit_exact(data_of(world), max_j=1)

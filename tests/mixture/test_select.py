@@ -224,7 +224,7 @@ def content_candidates(y, columns):
 
 
 def chosen(features, y):
-    return choose_features(features, y[None], np.ones(len(y)))[0]
+    return choose_features(features, y[None], np.ones(len(y)))[0][0]
 
 
 def test_curved_content_is_splined_and_straight_content_is_not():
@@ -244,5 +244,6 @@ def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
     features = content_candidates(y, P)
     assert chosen(features, y) == "linear"
     assert chosen(features, true) != "linear"
-    both = np.stack([y, true])
-    assert choose_features(features, both, np.ones(400))[0] == chosen(features, true)
+    both = choose_features(features, np.stack([y, true]), np.ones(400))
+    assert [name for name, _ in both] == ["linear", chosen(features, true)]
+    assert both[0][1] == 0.0 < both[1][1]

@@ -31,8 +31,8 @@ from proxycal.mixture.em import Rules, run
 from proxycal.mixture.features import fit_basis
 from proxycal.mixture.inference import conclude
 from proxycal.mixture.information import newton
-from proxycal.mixture.laws import posterior
-from proxycal.mixture.maximise import BEHIND, FAR, maximise, newton_then_em, valued
+from proxycal.mixture.laws import decided_by_gate, posterior
+from proxycal.mixture.maximise import BEHIND, FAR, maximise, newton_then_em, out_of_reach, valued
 from proxycal.mixture.one_size import climb, is_one_size
 from proxycal.mixture.reach import best_of, within_reach
 from proxycal.mixture.select import (
@@ -51,6 +51,8 @@ from proxycal.mixture.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from proxycal.mixture.laws import Posterior
 
     Array = NDArray[np.float64]
 
@@ -146,35 +148,39 @@ def _select(
     total: float,
     judges: Data | None,
 ) -> tuple[list[Candidate], float]:
-    """Every model tried on the sample, best first: with linear content, and with the best other content.
+    """Every model tried on the sample, best first, each kind with the content that explains it best.
 
     Also the width floor: a part of the sd that one component with a bias needs.
     """
     linear = ways["linear"].frame
     proxies = fit_basis(data.P, np.zeros(data.P.shape[1], bool), data.weights)(data.P[index])
     null_view, bias_view = _views(data, linear, proxies, index)
-    null_sample, bias_sample = null_view.of(data, index), bias_view.of(data, index)
+    bias_sample = bias_view.of(data, index)
+    # Views differ with clusters only; what is formed of one sample is formed once.
+    null_sample = bias_sample if null_view is bias_view else null_view.of(data, index)
     pilots = one_component(True, linear.rows(bias_sample), proxies)
     pilot = min(pilots[0], key=lambda model: model.bic)
     floor = max(FLOOR, FLOOR_PART * float(np.exp(pilot.params.log_sigma[0, 0])))
-    candidates = []
     many = spaced(len(data.y if judges is None else judges.y), BASIS_ROWS)
     if judges is None:
         judged = null_view.of(data, many), bias_view.of(data, many)
     else:
         judged = judges.take(many), judges.take(many)
-    for name in _choose_features(ways, pilot, judged, total):
+    without, with_bias = _choose_features(ways, pilot, judged, total)
+    candidates, best_null = [], np.inf
+    for name in without:
+        frame = ways[name].frame
+        rows = frame.rows(null_sample)
+        # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
+        models = select_models(rows, one_component(False, rows, proxies), floor, np.inf, max_j, total)
+        candidates += [Candidate(frame, model, null_view) for model in models]
+        best_null = min(best_null, *(outlook(model, rows, total) for model in models))
+    best_null -= 2.0 * (null_view.cost - bias_view.cost)
+    for name in with_bias:
         frame = ways[name].frame
         rows = frame.rows(bias_sample)
         first = pilots if name == "linear" else one_component(True, rows, proxies)
-        # Views differ with clusters only.
-        without = rows if null_view is bias_view else frame.rows(null_sample)
-        # Whatever explains the table without a bias gets its full chance, however far ahead a bias seems.
-        models = select_models(without, one_component(False, without, proxies), floor, np.inf, max_j, total)
-        candidates += [Candidate(frame, model, null_view) for model in models]
-        best = min(outlook(model, without, total) for model in models)
-        best_other = best - 2.0 * (null_view.cost - bias_view.cost)
-        models = select_models(rows, first, floor, best_other, max_j, total)
+        models = select_models(rows, first, floor, best_null, max_j, total)
         candidates += [Candidate(frame, model, bias_view) for model in models]
         for column, codes in (data.levels or {}).items():
             n_levels = int(codes.max()) + 1
@@ -190,23 +196,39 @@ def _choose_features(
     pilot: Model,
     judged: tuple[Data, Data],
     total: float,
-) -> list[str]:
-    """Linear or splined content, judged on many more rows than the shapes: curves show only in numbers.
+) -> tuple[list[str], list[str]]:
+    """Linear or splined content of models without a bias, and of models with one.
 
-    judged : those rows, as models without a bias see them and as models with one do.
+    judged : many more rows than the shapes are selected on, since curves show only in numbers, as models
+    without a bias see them and as models with one do.
 
-    Linear content is tried beside a curve unless the curve is plain and no atom could have bent it: the mean
-    of an outcome with many zeros is curved although its parts are not.
+    A curve may show in the outcome as it is, or only once the first bias is off, whose size hides it. A bias
+    also curves along E itself, by who is biased. Where it plainly shows in the rows that curve is its own:
+    content with it would pay for it a second time.
     """
     frame = ways["linear"].frame
     linear = frame.rows(judged[1])
     seen = posterior(pilot.params, linear, pilot.shape)
     outcomes = np.stack([frame.rows(judged[0]).y, linear.y - seen.p_biased[0] * seen.shift[0]])
     columns = {name: way.columns for name, way in ways.items()}
-    chosen, gain = choose_features(columns, outcomes, linear.weights, total)
-    if gain > PLAIN_CURVE and not has_spike(linear.y, linear.weights):
-        return [chosen]
-    return list(dict.fromkeys(["linear", chosen]))
+    choices = choose_features(columns, outcomes, linear.weights, total)
+    spiked = has_spike(linear.y, linear.weights)
+
+    def tried(choice: tuple[str, float]) -> list[str]:
+        # Linear content is tried beside a curve unless the curve is plain and no spike could have bent it:
+        # the mean of an outcome with many zeros is curved although its parts are not.
+        name, lead = choice
+        return [name] if lead > PLAIN_CURVE and not spiked else list(dict.fromkeys(["linear", name]))
+
+    best = tried(max(choices, key=lambda choice: choice[1]))
+    return best, tried(choices[1]) if _shows_in_rows(pilot, seen, linear.weights) else best
+
+
+def _shows_in_rows(pilot: Model, seen: Posterior, weights: Array) -> bool:
+    """Whether biased rows stand apart from the others, and E does not decide alone who they are."""
+    size = float(np.abs(np.average(seen.shift[0], weights=weights)))
+    apart = size > THRESHOLDS.apart * float(np.exp(pilot.params.log_sigma[0, 0]))
+    return apart and decided_by_gate(seen.pi[0], weights) < THRESHOLDS.gate_alone
 
 
 def _views(data: Data, linear: Frame, proxies: Array, index: NDArray[np.intp]) -> tuple[View, View]:
@@ -237,11 +259,11 @@ def _undecided(
     """
     n = len(data.y)
     for part in _parts(n, len(index), whole):
-        seen = CandidateRows(data, part)
-        candidates = [
-            _nearer(candidate, seen, floor) for candidate in within_reach(candidates, data, index, total)
-        ]
-        index = part
+        seen, fitted = CandidateRows(data, part), list[Candidate]()
+        for candidate in within_reach(candidates, data, index, total):
+            others = [other.bic for other in fitted if other.claims_bias != candidate.claims_bias]
+            fitted.append(_nearer(candidate, seen, floor, min(others, default=np.inf)))
+        candidates, index = fitted, part
     return within_reach(candidates, data, index, total)
 
 
@@ -260,10 +282,17 @@ def _best(candidates: list[Candidate], seen: CandidateRows, floor: float, most: 
     return best_of(fitted)
 
 
-def _nearer(candidate: Candidate, seen: CandidateRows, floor: float) -> Candidate:
-    """A model fitted to a part of the rows: Newton's steps, and some of EM where these do not converge."""
+def _nearer(candidate: Candidate, seen: CandidateRows, floor: float, best_other: float) -> Candidate:
+    """A model fitted to a part of the rows: Newton's steps, and some of EM where these do not converge.
+
+    best_other : the least BIC of the other kind there, of which a model may be so far behind that it is left.
+    """
     model, chunks = candidate.model, seen.of(candidate)
     rules = Rules.of([model.shape], model.params.beta.shape[2], floor_of(model.shape, floor))
+    bar = best_other + THRESHOLDS.exact_lead + 2.0 * candidate.view.cost
+    left = out_of_reach(model, chunks, rules, chunks.weight, bar) if np.isfinite(bar) else None
+    if left is not None:
+        return replace(candidate, model=left)
     params, converged = newton(model.params, chunks, rules, past_saddles=True)
     if not converged:
         params = run(params, chunks, rules, max_steps=15, tol=1e-3).params

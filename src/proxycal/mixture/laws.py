@@ -289,6 +289,17 @@ def log_softmax(x: Array) -> Array:
     return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
 
 
+def decided_by_gate(pi: Array, weights: Array) -> float:
+    """Share of who is biased that the gate pi (n,) decides before the outcome is seen.
+
+    >>> decided_by_gate(np.array([0.0, 1.0]), np.ones(2)), decided_by_gate(np.full(2, 0.3), np.ones(2))
+    (1.0, 0.0)
+    """
+    share = float(np.average(pi, weights=weights))
+    open_ = float(np.average(pi * (1.0 - pi), weights=weights))
+    return 1.0 - open_ / max(share * (1.0 - share), 1e-12)
+
+
 def log_expit(x: Array) -> Array:
     """Log of the logistic function. (scipy's own goes number by number and takes five times as long.)."""
     return np.asarray(np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))))

@@ -45,10 +45,21 @@ def maximise(at: Model, chunks: Chunked, floor: float, n: float, bar: float = np
             at, near = _worth(at, step, n), step.near
             if near.definite and near.decrement < (ARRIVED if taken < SOON else NEARLY):
                 return replace(at, converged=True)
-            if at.bic - LATER * near.decrement - PLATEAU > bar:
+            if _too_far(at, step, bar):
                 return at
         at = replace(at, params=run(at.params, chunks, rules, max_steps=STEPS, tol=1e-3).params)
     return valued(at.shape, at.params, chunks, n)
+
+
+def out_of_reach(at: Model, chunks: Chunked, rules: Rules, n: float, bar: float) -> Model | None:
+    """The model as it is, where one pass shows that its BIC could not come below the bar; else None."""
+    step = next(uphill(at.params, chunks, rules))
+    here = _worth(at, step, n)
+    return here if _too_far(here, step, bar) else None
+
+
+def _too_far(at: Model, step: Step, bar: float) -> bool:
+    return at.bic - LATER * step.near.decrement - PLATEAU > bar
 
 
 def newton_then_em(params: Params, chunks: Chunked, rules: Rules) -> tuple[Params, bool]:

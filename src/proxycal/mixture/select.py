@@ -148,21 +148,17 @@ def select_by_level(
 
 def choose_features(
     candidates: dict[str, Array], outcomes: Array, weights: Array, total: float | None = None
-) -> tuple[str, float]:
-    """The content columns (n,m) with the best BIC for any of the outcomes (k,n), and their lead over linear.
+) -> list[tuple[str, float]]:
+    """For each outcome (k,n) the content columns (n,m) with the best BIC, and their lead over linear.
 
     total: weight of all rows that these stand for, whose BIC is then to be expected; the lead is per these.
-    The outcomes are y as it is and without the linear model's bias: a large bias hides any curve in the
-    residual it inflates.
     """
     total = float(weights.sum()) if total is None else total
-    linear = _least_squares_bic(candidates["linear"], outcomes, weights, total)
-    gain = {
-        name: float((linear - _least_squares_bic(columns, outcomes, weights, total)).max())
-        for name, columns in candidates.items()
-    }
-    best = max(gain, key=lambda name: gain[name])
-    return best, gain[best]
+    names = list(candidates)
+    values = np.stack([_least_squares_bic(candidates[name], outcomes, weights, total) for name in names])
+    leads = values[names.index("linear")] - values
+    best = np.argmax(leads, axis=0)
+    return [(names[i], float(lead[i])) for i, lead in zip(best, leads.T, strict=True)]
 
 
 def _least_squares_bic(columns: Array, outcomes: Array, weights: Array, total: float) -> Array:

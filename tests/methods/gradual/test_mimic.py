@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from scipy.stats import chi2
 
 from proxycal.methods.gradual import mimic
 from proxycal.methods.gradual.basis import fit_basis
@@ -35,11 +36,14 @@ def contents_of(reduced, d, covariance, n):
     return fit_contents(settle(fit_structure(reduced, d), reduced), covariance, n)
 
 
-def fitted(data, d):
+def covariance_of(data):
     moments = row_moments(*data)
-    reduced = reduce(moments)
-    covariance = score_sums(reduced, *data).covariance(moments.weight, 7)
-    fit = fit_mimic(contents_of(reduced, d, covariance, moments.rows), reduced, covariance)
+    return score_sums(reduce(moments), *data).covariance(moments.weight, 7)
+
+
+def fitted(data, d):
+    reduced, covariance = reduce(row_moments(*data)), covariance_of(data)
+    fit = fit_mimic(contents_of(reduced, d, covariance, len(data[2])), reduced, covariance)
     units = reduced.whiten * reduced.scale[-1]
     return units @ fit.bias, np.sqrt(np.diag(units @ fit.bias_cov @ units.T)), fit
 
@@ -117,14 +121,30 @@ def test_the_proxy_that_e_reaches_is_named_with_the_column():
             assert suspect.p > 0.01
 
 
-def test_what_the_parameters_leave_of_the_curvature():
-    fit = fitted(rows(n=600), 2)[2]
-    whole = (
-        block_diag(np.kron(fit.contents.curvature[0], np.eye(4)), fit.contents.curvature[1])
-        - fit.contents.weighted @ fit.contents.projection
-    )
+@pytest.mark.parametrize("d", [0, 1, 2])
+def test_what_the_parameters_leave_of_the_curvature(d):
+    data = rows(n=600, heavy=True)
+    reduced, covariance = reduce(row_moments(*data)), covariance_of(data)
+    contents = contents_of(reduced, d, covariance, 600.0)
+    fit = fit_mimic(contents, reduced, covariance)
+    curvature = block_diag(np.kron(contents.curvature[0], np.eye(4)), contents.curvature[1])
+    jacobian = mimic.jacobian(contents.structure)
+    np.testing.assert_allclose(contents.covered, jacobian.T @ curvature @ covariance, atol=1e-10)
+    # The curvature of the parameters, less the rotations of content.
+    inverse = np.linalg.pinv(jacobian.T @ curvature @ jacobian, rcond=1e-9, hermitian=True)
+    left = curvature - curvature @ jacobian @ inverse @ jacobian.T @ curvature
+    influence = (inverse @ jacobian.T @ curvature)[-4:]
+    np.testing.assert_allclose(fit.bias_cov, influence @ covariance @ influence.T, rtol=1e-6, atol=1e-12)
+    spread = left @ covariance
     for proxy in range(4):
-        np.testing.assert_allclose(fit.left_of(proxy), whole[:, 4 * proxy : 4 * proxy + 4], atol=1e-10)
+        own = slice(4 * proxy, 4 * proxy + 4)
+        np.testing.assert_allclose(fit.left[proxy], left[own, own], atol=1e-8)
+        np.testing.assert_allclose(fit.left_cov[proxy], (spread @ left)[own, own], atol=1e-8)
+    first, second = np.trace(spread), np.trace(spread @ spread)
+    assert fit.over_statistic == pytest.approx(contents.structure.distance * first / second, rel=1e-6)
+    assert fit.over_p == pytest.approx(chi2.sf(fit.over_statistic, first**2 / second), rel=1e-5)
+    scaled = contents.structure.distance * contents.spare / first
+    assert contents.bic == pytest.approx(scaled - contents.spare * np.log(600.0))
 
 
 def test_a_column_alone_is_tested_like_several():
@@ -137,18 +157,6 @@ def test_a_column_alone_is_tested_like_several():
     assert rank == 2
     assert both == pytest.approx(sum(statistic for statistic, _ in one_by_one))
     assert score_statistic(np.full((1, 1), 0.01), np.eye(1), np.eye(1), score[:1])[1] == 0
-
-
-def test_the_criterion_needs_no_more_than_the_trace_of_what_is_left():
-    data = rows(n=700, heavy=True)
-    moments = row_moments(*data)
-    reduced = reduce(moments)
-    covariance = score_sums(reduced, *data).covariance(moments.weight, 7)
-    for d in (0, 1, 2):
-        contents = contents_of(reduced, d, covariance, 700.0)
-        spread = fit_mimic(contents, reduced, covariance).spread
-        scaled = contents.structure.distance * contents.spare / np.trace(spread)
-        assert contents.bic == pytest.approx(scaled - contents.spare * np.log(700.0))
 
 
 def test_a_content_that_only_the_outcome_could_show_is_flat():

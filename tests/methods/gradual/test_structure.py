@@ -5,7 +5,14 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from proxycal.methods.gradual.moments import reduce, row_moments
-from proxycal.methods.gradual.structure import LEAST_ERROR, fit_structure, information, objective, settle
+from proxycal.methods.gradual.structure import (
+    LEAST_ERROR,
+    fit_structure,
+    foretold,
+    information,
+    objective,
+    settle,
+)
 from proxycal.methods.gradual.tsls import fit_tsls
 
 
@@ -91,3 +98,17 @@ def test_one_content_and_two_proxies_is_two_stage_least_squares_when_it_is_just_
     ratio = structure.loadings[-1, 0] / structure.loadings[0, 0]
     assert ratio == pytest.approx(both.slopes[0], rel=1e-4)
     assert structure.distance == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_one_more_content_gains_about_what_is_foretold(d):
+    rng = np.random.default_rng(8)
+    e = rng.normal(size=(4000, 4))
+    z = e @ rng.normal(size=(4, 2)) + rng.normal(size=(4000, 2))
+    proxies = z @ rng.normal(size=(2, 6)) + rng.normal(size=(4000, 6))
+    reduced = reduce(row_moments(e, proxies, z @ [1.0, 1.0] + rng.normal(size=4000)))
+    fewer, more = (settle(fit_structure(reduced, contents), reduced) for contents in (d, d + 1))
+    gained = fewer.distance - more.distance
+    # With two contents there is no third to gain anything by.
+    assert (gained > 0.1) == (d == 1)
+    assert 0.3 * gained < foretold(fewer, reduced) < 1.5 * gained

@@ -10,7 +10,7 @@ import numpy as np
 from proxycal.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -252,14 +252,32 @@ def _fit_term(name: str, kind: Kind, values: Array, weights: Array | None, units
     no_levels = np.zeros(0, dtype=np.int64)
     if kind == "linear":
         return Term(name, kind, center, scale, none, flat, no_levels)
-    independent = len(values) if units is None else units
-    count = next(knots for least, knots in KNOTS if independent >= least)
-    standard = (values - center) / scale
-    inner = np.linspace(0.0, 1.0, count)[1:-1]
-    knots = np.unique(weighted_quantile(standard, np.array([OUTER, *inner, 1.0 - OUTER]), weights))
+    knots = _knots((values - center) / scale, weights, units)
     if len(knots) < 3:  # cannot bend: a column with few values stays a straight line
         return Term(name, kind, center, scale, none, flat, no_levels)
     return Term(name, kind, center, scale, knots, _unit_roughness(knots), no_levels)
+
+
+def _knots(values: Array, weights: Array | None, units: int | None) -> Array:
+    independent = len(values) if units is None else units
+    count = next(knots for least, knots in KNOTS if independent >= least)
+    inner = np.linspace(0.0, 1.0, count)[1:-1]
+    return np.unique(weighted_quantile(values, np.array([OUTER, *inner, 1.0 - OUTER]), weights))
+
+
+def splines_within(columns: Iterable[Array], most: float, weights: Array | None, units: int) -> bool:
+    """Whether splines of these columns (n,) take no more than so many columns of a basis.
+
+    >>> line = np.linspace(0.0, 1.0, 300)
+    >>> splines_within([line, line**2], 14, None, 300), splines_within([line, line**2], 13, None, 300)
+    (True, False)
+    """
+    width = 0
+    for column in columns:
+        width += max(len(_knots(column, weights, units)) - 1, 1)
+        if width > most:
+            return False
+    return True
 
 
 def weighted_quantile(values: Array, shares: Array, weights: Array | None) -> Array:

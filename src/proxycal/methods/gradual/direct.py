@@ -12,8 +12,6 @@ from proxycal.methods.gradual.mimic import times_curvature
 from proxycal.tails import f_sf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Basis
@@ -41,40 +39,37 @@ def strongest_direct_effect(fit: MimicFit, reduced: Reduced, basis: Basis, units
     The over-identification test spreads over all restrictions at once; a proxy that one column reaches along
     a straight line is seen in far fewer rows by asking for just that.
     """
-    tests = list(_tests(fit, reduced, basis, units))
+    tests = _tests(fit, reduced, basis, units)
     if not tests:
         return None
     proxy, column, p = min(tests, key=lambda test: test[2])
     return DirectEffect(proxy, column, min(p * len(tests), 1.0))
 
 
-def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> Iterator[tuple[int, str, float]]:
+def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> list[tuple[int, str, float]]:
     k1, width = reduced.slopes.shape
     owners, straight = np.array(basis.owners), ~basis.bent
-    directions = np.linalg.inv(reduced.whiten)
+    directions = np.linalg.inv(reduced.whiten)[:, straight]
     # d slopes / d effect has the columns' directions in the rows of one proxy, zeros elsewhere.
-    own = [slice(proxy * width, (proxy + 1) * width) for proxy in range(k1 - 1)]
-    left = [fit.left_of(proxy) for proxy in range(k1 - 1)]
-    starts, lefts, spreads = (
-        directions.T @ np.stack(blocks) @ directions
-        for blocks in (
-            [of_proxy * np.eye(width) for of_proxy in fit.contents.curvature[0].diagonal()[:-1]],
-            [one[rows] for rows, one in zip(own, left, strict=True)],
-            [fit.spread[rows] @ one for rows, one in zip(own, left, strict=True)],
-        )
-    )
+    starts = fit.contents.curvature[0].diagonal()[:-1, None, None] * (directions.T @ directions)
+    lefts, spreads = (directions.T @ blocks @ directions for blocks in (fit.left, fit.left_cov))
     weighted = times_curvature(fit.contents.curvature, fit.misfit[:, None])[: (k1 - 1) * width, 0]
     scores = weighted.reshape(k1 - 1, width) @ directions
+    pairs, statistics, ranks = [], [], []
     for name in dict.fromkeys(basis.owners):
-        columns = np.flatnonzero((owners == name) & straight)
+        columns = np.flatnonzero(owners[straight] == name)
         block = (slice(None), columns[:, None], columns)
         of_proxies = zip(lefts[block], starts[block], spreads[block], scores[:, columns], strict=True)
-        for proxy, (kept, start, spread, score) in enumerate(of_proxies):
-            statistic, rank = score_statistic(kept, start, spread, score)
-            if rank == 0 or units <= rank:
-                continue
-            f = statistic * (units - rank) / ((units - 1) * rank)
-            yield proxy, str(name), float(f_sf(f, rank, units - rank))
+        for proxy, given in enumerate(of_proxies):
+            statistic, rank = score_statistic(*given)
+            if 0 < rank < units:
+                pairs.append((proxy, str(name)))
+                statistics.append(statistic)
+                ranks.append(rank)
+    df = np.array(ranks, dtype=float)
+    f = np.array(statistics) * (units - df) / ((units - 1) * df)
+    chances = f_sf(f, df, units - df)
+    return [(proxy, name, float(p)) for (proxy, name), p in zip(pairs, chances, strict=True)]
 
 
 def score_statistic(left: Array, start: Array, spread: Array, score: Array) -> tuple[float, int]:

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from proxycal.effect.row_truth import RowBias
 from proxycal.errors import SettingsError, TableError
 from proxycal.methods.gradual.answer import GradualAnswer, answer_pieces
-from proxycal.methods.gradual.basis import TRUSTED, fit_basis
+from proxycal.methods.gradual.basis import TRUSTED, fit_basis, splines_within
 from proxycal.methods.gradual.rows import OnePiece, Rows
 from proxycal.methods.gradual.surface import Surface
 from proxycal.methods.gradual.tables import bias_shape, by_level
@@ -321,10 +321,14 @@ def choose_basis(
     bent: dict[str, Kind] = {
         name: "category" if name in categories else "spline" for name in columns if name != TRUSTED
     }
-    basis = fit_basis(columns, bent, pairs, arrays.weights, units)
-    width, least = len(basis.keep), UNITS_PER_COLUMN if arrays.cluster is None else CLUSTERS_PER_COLUMN
-    if width * least <= units and width * (arrays.P.shape[1] + 1) <= MOST_SLOPES:
-        return bent, basis
+    least = UNITS_PER_COLUMN if arrays.cluster is None else CLUSTERS_PER_COLUMN
+    most = min(units / least, MOST_SLOPES / (arrays.P.shape[1] + 1))
+    numbers = [columns[name] for name, kind in bent.items() if kind == "spline"]
+    # Trusted rows may leave fewer columns.
+    if TRUSTED in columns or splines_within(numbers, most, arrays.weights, units):
+        basis = fit_basis(columns, bent, pairs, arrays.weights, units)
+        if len(basis.keep) <= most:
+            return bent, basis
     straight: dict[str, Kind] = {
         name: "category" if kind == "category" else "linear" for name, kind in bent.items()
     }

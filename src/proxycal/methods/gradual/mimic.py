@@ -29,8 +29,9 @@ FLAT = 1e-4
 class Contents:
     """A system with some number of contents, as far as it takes to choose one.
 
-    curvature : of the likelihood in slopes and in resid; weighted, projection : (p, k), (k, p), what the
-    parameters take of it is their product
+    curvature : of the likelihood in slopes and in resid; weighted : (p, k), the curvature times the Jacobian;
+    inverse : (k, k) of the curvature in the parameters, which take weighted inverse weighted' of it
+    covered, within : (k, p), (k, k) = weighted' covariance, weighted' covariance weighted
     normal_cov : (q, q) shape of the covariance of b if errors were normal and rows independent, of one row
     flat : flat directions beyond the d(d-1)/2 rotations of content
     least_information : of the least determined direction, rotations aside: 1 / its variance
@@ -41,7 +42,9 @@ class Contents:
     structure: Structure
     curvature: tuple[Array, Array]
     weighted: Array
-    projection: Array
+    inverse: Array
+    covered: Array
+    within: Array
     normal_cov: Array
     flat: int
     least_information: float
@@ -54,7 +57,8 @@ class MimicFit:
     """A system with its errors and tests.
 
     bias, bias_cov : (q,), (q, q) in the whitened basis, outcome in residual standard deviations
-    spread : (p, p) what the parameters leave of the curvature, times covariance
+    left, left_cov : (K, q, q) for the slopes of each proxy what the parameters leave of their curvature, and
+    the sampling covariance of the score there
     misfit : (p,) observed less implied (slopes, resid)
     over_p, over_df : over-identification test, robust; over_df = 0 where nothing is left to test
     """
@@ -62,7 +66,8 @@ class MimicFit:
     contents: Contents
     bias: Array
     bias_cov: Array
-    spread: Array
+    left: Array
+    left_cov: Array
     misfit: Array
     over_statistic: float
     over_df: int
@@ -72,15 +77,6 @@ class MimicFit:
     def structure(self) -> Structure:
         """The fitted system."""
         return self.contents.structure
-
-    def left_of(self, proxy: int) -> Array:
-        """(p, q) what the parameters leave of the curvature, in the columns of the slopes of one proxy."""
-        of_slopes, width = self.contents.curvature[0], len(self.bias)
-        left = -self.contents.weighted @ self.contents.projection[:, proxy * width : (proxy + 1) * width]
-        # The curvature in slopes: one number for each pair of equations, on the diagonal of the basis.
-        own = left[: len(of_slopes) * width].reshape(len(of_slopes), width, width)
-        own += of_slopes[:, proxy, None, None] * np.eye(width)
-        return left
 
 
 def most_contents(n_proxies: int, width: int) -> int:
@@ -120,14 +116,18 @@ def fit_contents(structure: Structure, covariance: Array, n_effective: float) ->
     inverse = (directions / np.maximum(kept, 1e-12)) @ directions.T
     width = len(structure.bias)
     spare = spare_moments(len(structure.errors) - 1, width, d)
+    covered = _times_covariance(structure, curvature, weighted, covariance)
+    within = covered @ weighted
     # The trace of what the parameters leave of the curvature, times covariance.
-    left = _trace(curvature, covariance) - float((inverse * (weighted.T @ covariance @ weighted)).sum())
+    left = _trace(curvature, covariance) - float((inverse * within).sum())
     scaled = structure.distance * spare / left if spare > 0 and left > 0.0 else 0.0
     return Contents(
         structure=structure,
         curvature=curvature,
         weighted=weighted,
-        projection=inverse @ weighted.T,
+        inverse=inverse,
+        covered=covered,
+        within=within,
         normal_cov=inverse[-width:, -width:],
         flat=int((kept < FLAT * np.median(kept)).sum()),
         least_information=float(kept[0]) * n_effective,
@@ -138,20 +138,49 @@ def fit_contents(structure: Structure, covariance: Array, n_effective: float) ->
 
 def fit_mimic(contents: Contents, reduced: Reduced, covariance: Array) -> MimicFit:
     """Errors and tests of a system, from the sampling covariance (p, p) of (slopes, resid)."""
-    structure, projection = contents.structure, contents.projection
-    influence = projection[-len(structure.bias) :]
-    spread = times_curvature(contents.curvature, covariance) - contents.weighted @ (projection @ covariance)
-    statistic, p = _over_identification(structure.distance, spread, contents.spare)
+    structure, inverse = contents.structure, contents.inverse
+    of_bias = inverse[-len(structure.bias) :]
+    # With curvature H, covariance C and weighted W the parameters leave M = H - W inverse W' of H. Of M C and
+    # M C M only traces and blocks are asked for: they take H C, and else matrices with a side of k.
+    bent = times_curvature(contents.curvature, covariance)
+    back = times_curvature(contents.curvature, contents.covered.T)
+    taken = inverse @ contents.within
+    first = float(np.trace(bent) - np.trace(taken))
+    second = float(np.einsum("ij,ji->", bent, bent) + np.einsum("ij,ji->", taken, taken))
+    second -= 2.0 * float((inverse * (contents.covered @ back)).sum())
+    statistic, p = _over_identification(structure.distance, first, second, contents.spare)
+    left, left_cov = _of_proxies(contents, bent, back)
     return MimicFit(
         contents=contents,
         bias=structure.bias,
-        bias_cov=influence @ covariance @ influence.T,
-        spread=spread,
+        bias_cov=of_bias @ contents.within @ of_bias.T,
+        left=left,
+        left_cov=left_cov,
         misfit=_misfit(structure, reduced),
         over_statistic=statistic,
         over_df=contents.spare,
         over_p=p,
     )
+
+
+def _of_proxies(contents: Contents, bent: Array, back: Array) -> tuple[Array, Array]:
+    """(K, q, q) each: M and M C M of `fit_mimic` in the slopes of each proxy.
+
+    bent, back : H C (p, p) and H C W (p, k).
+    """
+    of_slopes = contents.curvature[0]
+    k1, width = len(of_slopes), len(contents.structure.bias)
+    blocks = slice(0, (k1 - 1) * width), (k1 - 1, width, -1)
+    weighted, back = (values[blocks[0]].reshape(blocks[1]) for values in (contents.weighted, back))
+    solved = weighted @ contents.inverse
+    # The curvature in slopes: one number for each pair of equations, on the diagonal of the basis.
+    own = of_slopes.diagonal()[:-1, None, None] * np.eye(width)
+    bent = bent[blocks[0], : k1 * width].reshape(k1 - 1, width, k1, width)
+    both_sides = np.einsum("aqbr,ba->aqr", bent, of_slopes[:, :-1])
+    crossed = solved @ back.transpose(0, 2, 1)
+    within = solved @ contents.within @ solved.transpose(0, 2, 1)
+    left = own - solved @ weighted.transpose(0, 2, 1)
+    return left, both_sides - crossed - crossed.transpose(0, 2, 1) + within
 
 
 def _misfit(structure: Structure, reduced: Reduced) -> Array:
@@ -161,19 +190,15 @@ def _misfit(structure: Structure, reduced: Reduced) -> Array:
     return np.append((reduced.slopes - slopes).ravel(), (reduced.resid - structure.implied)[lower])
 
 
-def _over_identification(distance: float, spread: Array, spare: int) -> tuple[float, float]:
+def _over_identification(distance: float, first: float, second: float, spare: int) -> tuple[float, float]:
     """Likelihood ratio on the scale of chi-square, and its p-value, whatever the errors and clusters.
 
     Under the model `distance` is a quadratic form in the sampling error of (slopes, resid), distributed as
-    sum_j l_j chi2_1 with l_j the eigenvalues of `spread`. Matching its mean and variance
-    (Satterthwaite; Satorra and Bentler 1994) needs two traces and no inverse of a covariance that few
-    clusters cannot determine.
+    sum_j l_j chi2_1 with l_j the eigenvalues of M C, of which first and second are the sums of the first and
+    second powers. Matching its mean and variance (Satterthwaite; Satorra and Bentler 1994) needs no inverse
+    of a covariance that few clusters cannot determine.
     """
-    first = float(np.trace(spread))
-    if spare <= 0 or first <= 0.0:
-        return 0.0, 1.0
-    second = float(np.einsum("ij,ji->", spread, spread))
-    if second <= 0.0:
+    if spare <= 0 or first <= 0.0 or second <= 0.0:
         return 0.0, 1.0
     statistic = distance * first / second
     return statistic, float(chi2_sf(statistic, first**2 / second))
@@ -221,6 +246,25 @@ def times_curvature(curvature: tuple[Array, Array], values: Array) -> Array:
     slopes = values[: len(values) - len(of_resid)]
     by_outcome = of_slopes @ slopes.reshape(len(of_slopes), -1)
     return np.vstack([by_outcome.reshape(slopes.shape), of_resid @ values[len(slopes) :]])
+
+
+def _times_covariance(
+    structure: Structure, curvature: tuple[Array, Array], weighted: Array, covariance: Array
+) -> Array:
+    """(k, p) = weighted' covariance, in the order of the parameters (Lambda, Psi, Gamma, b).
+
+    In the slopes weighted is Sigma^-1 times a factor that is gamma for Lambda, and the same for every column
+    of the basis for Gamma and b; Psi has no slopes, and Gamma and b no resid. A tenth of the plain product.
+    """
+    inverse, loadings, gamma = curvature[0], structure.loadings, structure.gamma
+    (k1, d), width, p = loadings.shape, gamma.shape[1], len(covariance)
+    slopes, resid = np.split(covariance, [k1 * width])
+    of_resid = weighted[k1 * width :, : k1 * (d + 1)].T @ resid
+    along = np.matmul(gamma, slopes.reshape(k1, width, p)).reshape(k1, d * p)
+    of_resid[: k1 * d] += (inverse @ along).reshape(k1 * d, p)
+    factors = np.column_stack([inverse @ loadings, inverse[:, -1]])
+    of_slopes = (factors.T @ slopes.reshape(k1, width * p)).reshape((d + 1) * width, p)
+    return np.vstack([of_resid, of_slopes])
 
 
 def _trace(curvature: tuple[Array, Array], covariance: Array) -> float:

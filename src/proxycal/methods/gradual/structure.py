@@ -204,6 +204,22 @@ def objective(values: Array, resid: Array, between: Array, d: int) -> tuple[floa
     return float(value), np.concatenate([2.0 * by_loadings.ravel(), toward.diagonal()])
 
 
+def foretold(structure: Structure, reduced: Reduced) -> float:
+    """What one more content would take off the distance, as far as the best of a few directions shows.
+
+    Along w, in units in which Sigma is the identity, a content explains what resid has beyond it, which is
+    a - 1 - log a with a = w' resid w, and all of the gap that slopes of proxies leave.
+    """
+    root = np.linalg.cholesky(structure.implied)
+    gap = structure.loadings @ structure.gamma - reduced.slopes
+    gap[-1] = 0.0
+    resid = np.linalg.solve(root, np.linalg.solve(root, reduced.resid).T)
+    gap = np.linalg.solve(root, gap)
+    along = np.linalg.eigh(resid + gap @ gap.T)[1]
+    a = np.maximum(np.einsum("ij,ik,kj->j", along, resid, along), 1.0)
+    return float((a - 1.0 - np.log(a) + ((gap.T @ along) ** 2).sum(axis=0)).max())
+
+
 def _starts(reduced: Reduced, d: int) -> tuple[Array, Array]:
     """Loadings from the leading directions of what proxies share given E, and of that and what E moves."""
     k1 = len(reduced.scale)

@@ -10,7 +10,7 @@ from scipy.special import gammainc, ndtr
 
 from proxycal.mixture.designs import MOST_PRODUCTS
 from proxycal.mixture.features import products_of
-from proxycal.mixture.laws import content_mean, posterior
+from proxycal.mixture.laws import content_mean, decided_by_gate, posterior
 from proxycal.mixture.least_squares import least_squares
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.law import pairs
@@ -90,12 +90,8 @@ def guard(
             spread = float(omega / np.sqrt(np.mean(cells.own)))
         elif bias.law.cv:
             spread = 1.0
-    share = float(np.average(prior, weights=weights))
-    decided = 1.0 - float(np.average(prior * (1.0 - prior), weights=weights)) / max(
-        share * (1.0 - share), 1e-12
-    )
     return Guards(
-        gate_r2=decided,
+        gate_r2=decided_by_gate(prior, weights),
         against=against,
         proxies_p=1.0 if scores is None or wide.bias.law.gate == "E y" else proxies_p(wide, P, scores),
         spread=spread,
