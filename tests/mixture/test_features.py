@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import SplineTransformer
 
-from proxycal.mixture.features import N_KNOTS, Basis, fit_basis, left_of, spline_knots, splines
+from proxycal.mixture.features import N_KNOTS, Basis, bends, fit_basis, left_of, spline_knots, splines
 
 
 @pytest.fixture
@@ -127,6 +127,22 @@ def test_splines_are_those_of_scikit_learn(unit):
     np.testing.assert_array_equal(
         splines(column, tuple(knots)), theirs.fit(knots[:, None]).transform(column[:, None])
     )
+
+
+@pytest.mark.parametrize("draw", ["normal", "standard_cauchy"])
+def test_bends_and_the_column_span_its_splines(draw):
+    column = 30.0 + getattr(np.random.default_rng(7), draw)(size=400)
+    knots = spline_knots(column, np.ones(400))
+    outcomes = np.stack([np.sin(column), np.random.default_rng(8).normal(size=400)])
+    cheap, taken = left_of(np.column_stack([column, bends(column, knots)]), outcomes, np.ones(400))
+    exact, of_splines = left_of(splines(column, knots), outcomes, np.ones(400))
+    np.testing.assert_allclose(cheap, exact, rtol=1e-6)
+    assert taken == of_splines == 1 + N_KNOTS + 1
+
+
+def test_knots_of_equal_weights_are_those_of_any_weights():
+    column = np.random.default_rng(9).normal(size=101)
+    np.testing.assert_array_equal(spline_knots(column, np.ones(101)), spline_knots(column, np.full(101, 2.0)))
 
 
 @pytest.mark.parametrize("collinear", [False, True])

@@ -11,11 +11,11 @@ import numpy as np
 
 from proxycal.mixture.features import (
     Basis,
-    expand_each,
+    bends,
     fit_basis,
     fit_products,
-    joined,
-    orthonormal,
+    fit_splines,
+    knots_of,
     with_products,
 )
 from proxycal.mixture.laws import Params, Rows, Shape
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.mixture.features import Expanded
+    from proxycal.mixture.features import Knots
 
     Array = NDArray[np.float64]
 
@@ -194,7 +194,7 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Way:
-    """A way in which content may enter: its columns (n,m) of the rows that judge, and the frame it makes."""
+    """A way in which content may enter: columns (n,m) that span it on the rows that judge, and its frame."""
 
     columns: Array
     make: Callable[[], Frame]
@@ -226,17 +226,20 @@ def ways_of_content(data: Data, effect: str) -> dict[str, Way]:
     frame = _frame(data, effect)
     few = data.take(spaced(len(data.y), BASIS_ROWS))
     n, content = len(few.y), few.content
-    straight = expand_each(content, plans["linear"], few.weights)
-    curved = expand_each(content, data.curved, few.weights)
+    knots = knots_of(content, data.curved, few.weights)
+    bent = [
+        None if grid is None else bends(column, grid) for column, grid in zip(content.T, knots, strict=True)
+    ]
     ways: dict[str, Way] = {}
     seen: set[bytes] = set()
     for name, splined in plans.items():
         if splined.tobytes() in seen:
             continue
         seen.add(splined.tobytes())
-        parts = [c if s else p for s, c, p in zip(splined, curved, straight, strict=True)]
-        splines = partial(_with_splines, frame, name, parts, few.weights)
-        ways[name] = Way(joined(parts, n), splines if splined.any() else lambda: frame)
+        more = [part for part, flag in zip(bent, splined, strict=True) if flag and part is not None]
+        own = [grid if flag else None for grid, flag in zip(knots, splined, strict=True)]
+        splines = partial(_with_splines, frame, name, content, own, few.weights)
+        ways[name] = Way(np.hstack([content, *more]), splines if splined.any() else lambda: frame)
     for name, pairs in _products(n_p, n_e).items():
         if pairs and n_p + n_e + len(pairs) < n / MIN_ROWS_A_COLUMN:
             columns = with_products(content, pairs, few.weights)
@@ -244,8 +247,8 @@ def ways_of_content(data: Data, effect: str) -> dict[str, Way]:
     return ways
 
 
-def _with_splines(frame: Frame, name: str, parts: Sequence[Expanded], weights: Array) -> Frame:
-    return replace(frame, features=name, content=orthonormal(parts, weights))
+def _with_splines(frame: Frame, name: str, content: Array, knots: Knots, weights: Array) -> Frame:
+    return replace(frame, features=name, content=fit_splines(content, knots, weights))
 
 
 def _with_products(

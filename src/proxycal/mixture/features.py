@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    # Knots of a column, or None, and the columns (n, k) it became.
-    Expanded = tuple[tuple[float, ...] | None, Array]
+    # Of each column the knots of its spline, or None.
+    Knots = Sequence[tuple[float, ...] | None]
 
 N_KNOTS, DEGREE = 4, 3
 # A column is splined only where it has enough distinct values to show a curve.
@@ -47,9 +47,7 @@ class Basis:
 
     def __call__(self, columns: Array) -> Array:
         """Features of new rows, (n, 1 + k)."""
-        expanded = columns
-        if any(self.knots):
-            expanded = np.hstack(_expand(columns, self.knots))
+        expanded = _expanded(columns, self.knots)
         if self.middle is not None:
             expanded = np.hstack([expanded, products_of(columns - self.middle, self.products)])
         return self.rotated(expanded)
@@ -92,21 +90,43 @@ def weighted_rank(values: Array, weights: Array) -> Array:
 
 def spline_knots(column: Array, weights: Array) -> tuple[float, ...] | None:
     """Knots at quantiles, or None where the column is too coarse for a curve."""
-    if len(np.unique(column[:5000])) < MIN_DISTINCT and len(np.unique(column)) < MIN_DISTINCT:
+    values = np.sort(column)
+    if 1 + np.count_nonzero(values[1:] != values[:-1]) < MIN_DISTINCT:
         return None
-    knots = np.unique(weighted_quantile(column, weights, np.linspace(0.0, 1.0, N_KNOTS)))
+    shares = np.linspace(0.0, 1.0, N_KNOTS)
+    if (weights == 1.0).all():
+        knots = values[np.maximum(np.ceil(shares * len(values) * (1.0 - 1e-12)).astype(int) - 1, 0)]
+    else:
+        knots = weighted_quantile(column, weights, shares)
+    knots = np.unique(knots)
     return tuple(knots.tolist()) if len(knots) == N_KNOTS else None
+
+
+def knots_of(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Knots:
+    """Of each flagged column the knots it gets."""
+    return [spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True)]
 
 
 def fit_basis(columns: Array, splined: NDArray[np.bool_], weights: Array) -> Basis:
     """Orthonormal features of the columns, the flagged ones as cubic splines with linear tails."""
-    return orthonormal(expand_each(columns, splined, weights), weights)
+    return fit_splines(columns, knots_of(columns, splined, weights), weights)
 
 
-def expand_each(columns: Array, splined: NDArray[np.bool_], weights: Array) -> list[Expanded]:
-    """Every column as it is, or the flagged ones as splines with the knots they got."""
-    knots = [spline_knots(c, weights) if s else None for c, s in zip(columns.T, splined, strict=True)]
-    return list(zip(knots, _expand(columns, knots), strict=True))
+def fit_splines(columns: Array, knots: Knots, weights: Array) -> Basis:
+    """The same with given knots."""
+    return replace(orthonormal(_expanded(columns, knots), weights), knots=tuple(knots))
+
+
+def bends(column: Array, knots: Sequence[float]) -> Array:
+    """(n, k) what a column (n,) and its cubic spline with knots (k,) span beyond the column, between them.
+
+    Powers and powers beyond each inner knot: to judge by, since they are made in a tenth of the time that
+    B-splines take.
+    """
+    middle, half = 0.5 * (knots[0] + knots[-1]), 0.5 * (knots[-1] - knots[0])
+    u = (column - middle) / half
+    beyond = [np.maximum(u - (knot - middle) / half, 0.0) for knot in knots[1:-1]]
+    return np.column_stack([u * u, u * u * u, *(x * x * x for x in beyond)])
 
 
 def products_of(columns: Array, pairs: Sequence[tuple[int, int]]) -> Array:
@@ -120,7 +140,7 @@ def products_of(columns: Array, pairs: Sequence[tuple[int, int]]) -> Array:
 def fit_products(columns: Array, pairs: Sequence[tuple[int, int]], weights: Array) -> Basis:
     """Orthonormal features of the columns and of products of them."""
     middle = weights @ columns / weights.sum()
-    basis = orthonormal([(None, with_products(columns, pairs, weights))], weights)
+    basis = orthonormal(with_products(columns, pairs, weights), weights)
     return replace(basis, knots=(None,) * columns.shape[1], products=tuple(pairs), middle=middle)
 
 
@@ -148,13 +168,12 @@ def left_of(columns: Array, outcomes: Array, weights: Array) -> tuple[Array, int
         if not failed and root.diagonal().min(initial=1.0) > TOLD_APART:
             along = (middle / scale).T @ (share[:, None] * centred.T)
             return whole - (along * dpotrs(root, along, lower=1)[0]).sum(axis=0), 1 + columns.shape[1]
-    features = orthonormal([(None, columns)], weights).rotated(columns)[:, 1:]
+    features = orthonormal(columns, weights).rotated(columns)[:, 1:]
     return whole - ((centred * share @ features) ** 2).sum(axis=1), 1 + features.shape[1]
 
 
-def orthonormal(parts: Sequence[Expanded], weights: Array) -> Basis:
-    """The basis of expanded columns: weighted mean 0 and covariance I, what is collinear dropped."""
-    expanded = joined(parts, len(weights))
+def orthonormal(expanded: Array, weights: Array) -> Basis:
+    """The basis of columns as they are: weighted mean 0 and covariance I, what is collinear dropped."""
     share = weights / weights.sum()
     centre = share @ expanded
     centred = expanded - centre
@@ -164,18 +183,15 @@ def orthonormal(parts: Sequence[Expanded], weights: Array) -> Basis:
     values, vectors = np.linalg.eigh(covariance / scale / scale[:, None])
     keep = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
     rotate = (vectors[:, keep] / np.sqrt(values[keep])) / scale[:, None]
-    return Basis(tuple(k for k, _ in parts), centre, rotate)
+    return Basis((None,) * expanded.shape[1], centre, rotate)
 
 
-def joined(parts: Sequence[Expanded], n: int) -> Array:
-    """The expanded columns side by side, (n, m)."""
-    return np.hstack([part for _, part in parts]) if parts else np.empty((n, 0))
-
-
-def _expand(columns: Array, knots: Sequence[tuple[float, ...] | None]) -> list[Array]:
-    """The columns (n, k) that each became."""
+def _expanded(columns: Array, knots: Knots) -> Array:
+    """The columns side by side, those with knots as their splines, (n, m)."""
+    if not any(knots):
+        return columns
     pairs = zip(columns.T, knots, strict=True)
-    return [column[:, None] if grid is None else splines(column, grid) for column, grid in pairs]
+    return np.hstack([column[:, None] if grid is None else splines(column, grid) for column, grid in pairs])
 
 
 def splines(column: Array, knots: Sequence[float]) -> Array:

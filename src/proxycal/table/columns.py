@@ -90,6 +90,8 @@ def read_column(series: pd.Series, name: str) -> Column:
     array([ 1., nan])
     """
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return _of_numbers(series, name)
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categorical(series, name)
     if isinstance(dtype, pd.SparseDtype):
@@ -99,9 +101,13 @@ def read_column(series: pd.Series, name: str) -> Column:
     if types.is_complex_dtype(dtype):
         raise TableError(f"column {shown(name)} holds complex numbers: pass its real part or its modulus")
     if types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype):
-        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Column(name, "number", np.isnan(values), numbers=values)
+        return _of_numbers(series, name)
     return _from_objects(np.asarray(series.astype(object), dtype=object), name, series.index)
+
+
+def _of_numbers(series: pd.Series, name: str) -> Column:
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return Column(name, "number", np.isnan(values), numbers=values)
 
 
 def code_hashables(series: pd.Series, name: str) -> tuple[NDArray[np.int64], list[Any]]:

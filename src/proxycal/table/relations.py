@@ -74,12 +74,10 @@ def collinear_sets(
     sources: list[str] = []
     weights = np.ones(int(rows.sum()))
     for column in columns:
-        kept = column.take(rows)
-        code = fit_code(kept, weights, impute=False)
-        everything = np.ones(len(weights), dtype=bool)
-        if code.suffixes and len(sources) + len(code.suffixes) <= MOST_COLUMNS:
-            parts.append(code.apply(kept, pd.RangeIndex(len(weights)), everything))
-            sources += [column.name] * len(code.suffixes)
+        encoded = _encoded(column.take(rows), weights)
+        if len(sources) + encoded.shape[1] <= MOST_COLUMNS:
+            parts.append(encoded)
+            sources += [column.name] * encoded.shape[1]
     if not sources or len(weights) <= 2 * len(sources):
         return None
     Z = np.column_stack(parts)
@@ -91,6 +89,15 @@ def collinear_sets(
             names = dict.fromkeys(sources[i] for i in np.flatnonzero(np.abs(vector) > _LOADING))
             found.append((tuple(names), float(max(value, 0.0))))
     return found
+
+
+def _encoded(column: Column, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, k) the column as a fit would see it, but for the units of numbers; k = 0 where it is constant."""
+    if column.numbers is not None:
+        small = shrink(column.numbers, exponent_of(column.numbers))
+        return small[:, None] if varies(small) else small[:, None][:, :0]
+    code = fit_code(column, weights, impute=False)
+    return code.apply(column, pd.RangeIndex(len(weights)), np.ones(len(weights), dtype=bool))
 
 
 def _turns(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:

@@ -52,7 +52,7 @@ class Given:
     def of(cls, P: Array, E: Array, weights: Array) -> Given:
         """From proxies (n,p) and environment (n,q)."""
         root = np.sqrt(weights)
-        basis = orthonormal([(None, E)], weights)
+        basis = orthonormal(E, weights)
         ones = basis.rotated(E) * (root / np.sqrt(weights.sum()))[:, None]
         P = P * root[:, None]
         along = ones.T @ P
