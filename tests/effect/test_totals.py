@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr
 
 from proxycal import ProxyCalibrator, simulate
 from proxycal.effect.row_truth import (
@@ -23,6 +24,7 @@ from proxycal.effect.totals import (
     KEPT,
     MOST_GROUPS,
     Groups,
+    _mixture_quantile,
     conclude,
     intervals,
     refuse_groups,
@@ -232,3 +234,11 @@ def test_counts_add_up_like_repeated_rows(weighted):
     # To adding in another order: the sums of thousands of rows differ in their last digits.
     pd.testing.assert_frame_equal(found, model.totals(repeated, by="region"), rtol=1e-9)
     assert found["rows"].iloc[-1] == table["times"].sum()
+
+
+@pytest.mark.parametrize("spread", [1e-6, 0.3, 5.0, 1e4])
+@pytest.mark.parametrize("q", [0.0213, 0.5017, 0.9912])
+def test_quantiles_of_a_mixture_of_normals_are_where_its_chance_is(spread, q):
+    centres = 50.0 + spread * np.random.default_rng(3).normal(size=201)
+    at = _mixture_quantile(q, centres, 2.0)
+    assert ndtr((at - centres) / 2.0).mean() == pytest.approx(q, abs=1e-8)

@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import BSpline
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from scipy.interpolate import BSpline
 
     Array = NDArray[np.float64]
     # Of each column the knots of its spline, or None.
@@ -213,6 +213,9 @@ def splines(column: Array, knots: Sequence[float]) -> Array:
 @lru_cache(maxsize=1_000)
 def _curves(knots: tuple[float, ...]) -> tuple[BSpline, Array]:
     """All B-splines of some knots, and their slopes at the first and the last knot (2, k + 2)."""
+    # Most tables need no spline, and the import takes a tenth of a second.
+    from scipy.interpolate import BSpline
+
     grid = np.array(knots)
     first, last = grid[1] - grid[0], grid[-1] - grid[-2]
     before = np.linspace(grid[0] - DEGREE * first, grid[0] - first, DEGREE)
