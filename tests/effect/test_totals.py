@@ -24,9 +24,9 @@ from proxycal.effect.totals import (
     KEPT,
     MOST_GROUPS,
     Groups,
-    _mixture_quantile,
     conclude,
     intervals,
+    mixture_quantile,
     refuse_groups,
     sum_rows,
 )
@@ -240,5 +240,5 @@ def test_counts_add_up_like_repeated_rows(weighted):
 @pytest.mark.parametrize("q", [0.0213, 0.5017, 0.9912])
 def test_quantiles_of_a_mixture_of_normals_are_where_its_chance_is(spread, q):
     centres = 50.0 + spread * np.random.default_rng(3).normal(size=201)
-    at = _mixture_quantile(q, centres, 2.0)
+    at = mixture_quantile(q, centres, 2.0)
     assert ndtr((at - centres) / 2.0).mean() == pytest.approx(q, abs=1e-8)

@@ -288,13 +288,13 @@ def intervals(
         doubtful = chance[g] * (1.0 - chance[g]) * np.abs(jump[g]) > 0.0
         who = drawn[:, doubtful] < chance[g, doubtful]
         centres = (who - chance[g, doubtful]) @ jump[g, doubtful]
-        tails = [_mixture_quantile(q, centres, float(rest[g])) for q in (0.5 - level / 2, 0.5 + level / 2)]
+        tails = [mixture_quantile(q, centres, float(rest[g])) for q in (0.5 - level / 2, 0.5 + level / 2)]
         low[g], high[g] = mean[g] + tails[0], mean[g] + tails[1]
     # The mean of a skewed sum may lie beyond its quantiles; widening to it only adds coverage.
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def _mixture_quantile(q: float, centres: np.ndarray, sd: float) -> float:
+def mixture_quantile(q: float, centres: np.ndarray, sd: float) -> float:
     """Quantile q of an even mixture of N(centre, sd^2)."""
     if not sd > 0.0:
         return float(np.quantile(centres, q))
