@@ -28,8 +28,8 @@ GATE_SD, GATE_MEAN = 2.0, 0.0
 SIZES, USUAL = THRESHOLDS.detectable * 1.125 ** np.arange(-11.0, 5.0), 5
 # Standard errors by which the expected lead must exceed the threshold to be passed in nine tables of ten.
 NINE_OF_TEN = 1.2816
-# Rows that are enough for it: leads grow with the rows.
-ENOUGH_ROWS = 1_500
+# Rows that are enough for it, each of which counts twice: leads grow with the rows.
+ENOUGH_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
