@@ -7,7 +7,7 @@ from proxycal.mixture.criterion import bic
 from proxycal.mixture.em import Rules, penalty, run
 from proxycal.mixture.information import uphill
 from proxycal.mixture.laws import Shape, posterior
-from proxycal.mixture.maximise import BEHIND, maximise, ungated, valued
+from proxycal.mixture.maximise import BEHIND, maximise, out_of_reach, ungated, valued
 from proxycal.mixture.select import FLOOR
 
 
@@ -62,6 +62,15 @@ def test_a_model_that_cannot_come_below_the_bar_is_left_where_it_is(far_from_the
     np.testing.assert_array_equal(left.params.beta, start.params.beta)
     within = maximise(start, rows, FLOOR, 600.0, bar=maximise(start, rows, FLOOR, 600.0).bic + BEHIND)
     assert within.converged
+
+
+def test_one_pass_tells_what_is_out_of_reach(far_from_the_maximum):
+    start, rows = far_from_the_maximum
+    rules, best = Rules.of([start.shape], 3, FLOOR), maximise(start, rows, FLOOR, 600.0).bic
+    left = out_of_reach(start, rows, rules, 600.0, bar=best - 1e4)
+    assert left is not None
+    assert left.bic == pytest.approx(start.bic)
+    assert out_of_reach(start, rows, rules, 600.0, bar=best) is None
 
 
 def test_where_no_step_leads_up_em_goes_on(far_from_the_maximum, monkeypatch):
