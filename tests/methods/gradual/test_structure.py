@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from proxycal.methods.gradual.moments import reduce, row_moments
+from proxycal.methods.gradual.sampling import SummedSampling
 from proxycal.methods.gradual.structure import (
     LEAST_ERROR,
     fit_structure,
@@ -94,7 +95,7 @@ def test_one_content_and_two_proxies_is_two_stage_least_squares_when_it_is_just_
     slopes[:-1] = 0.0
     object.__setattr__(reduced, "slopes", slopes)
     structure = settle(fit_structure(reduced, 1), reduced)
-    both = fit_tsls(reduced, (0,), np.eye(3 + 6), 400)
+    both = fit_tsls(reduced, (0,), SummedSampling(np.eye(3 + 6), 1), 400)
     ratio = structure.loadings[-1, 0] / structure.loadings[0, 0]
     assert ratio == pytest.approx(both.slopes[0], rel=1e-4)
     assert structure.distance == pytest.approx(0.0, abs=1e-8)

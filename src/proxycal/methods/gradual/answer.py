@@ -12,9 +12,10 @@ from proxycal.errors import TableError
 from proxycal.methods.gradual.anchor import Anchor, Validated, choose_anchor, gather_validated
 from proxycal.methods.gradual.basis import TRUSTED, fit_basis
 from proxycal.methods.gradual.estimate import BiasEstimate, estimate_bias
-from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments, score_sums
+from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments
 from proxycal.methods.gradual.refusals import too_few_proxies
 from proxycal.methods.gradual.rows import OnePiece, Rows
+from proxycal.methods.gradual.scores import few_rows, row_scores, score_sums
 from proxycal.methods.gradual.shape import Shape, shapes
 from proxycal.methods.gradual.surface import RowBias, Surface, surface_of
 from proxycal.methods.gradual.thresholds import FOUND_P, VALIDATED_P, VALIDATED_ROWS
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Basis, Kind
-    from proxycal.methods.gradual.moments import Moments, Reduced, ScoreSums
+    from proxycal.methods.gradual.moments import Moments, Reduced
     from proxycal.methods.gradual.rows import Pieces
+    from proxycal.methods.gradual.scores import Scores, ScoreSums
     from proxycal.result import Verdict
 
     Array = NDArray[np.float64]
@@ -135,9 +137,8 @@ def answer_pieces(
     moments = pieces.add_up(partial(_moments, raw))
     repeated = repeated_columns(moments)
     basis, reduced = raw.without(repeated), reduce(moments.without(repeated))
-    estimate = estimate_bias(
-        basis, reduced, pieces.add_up(partial(_score_sums, basis, reduced)), shrunk_columns, proxy_names
-    )
+    scores = _scores(pieces, basis, reduced)
+    estimate = estimate_bias(basis, reduced, scores, shrunk_columns, proxy_names)
     validated = None if sample.truth is None else gather_validated(pieces, basis)
     size = sample.on(basis) @ estimate.coefficients
     ends = float(size.min()), float(size.max())
@@ -167,6 +168,13 @@ def answer_pieces(
 
 def _moments(basis: Basis, rows: Rows) -> Moments:
     return row_moments(rows.on(basis), rows.proxies, rows.outcome, rows.weights)
+
+
+def _scores(pieces: Pieces, basis: Basis, reduced: Reduced) -> Scores:
+    if isinstance(pieces, OnePiece) and pieces.rows.cluster is None and few_rows(reduced):
+        rows = pieces.rows
+        return row_scores(reduced, rows.on(basis), rows.proxies, rows.outcome, rows.weights)
+    return pieces.add_up(partial(_score_sums, basis, reduced))
 
 
 def _score_sums(basis: Basis, reduced: Reduced, rows: Rows) -> ScoreSums:

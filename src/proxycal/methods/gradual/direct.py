@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
-from proxycal.methods.gradual.mimic import times_curvature
 from proxycal.tails import f_sf
 
 if TYPE_CHECKING:
@@ -51,9 +50,9 @@ def _tests(fit: MimicFit, reduced: Reduced, basis: Basis, units: int) -> list[tu
     owners, straight = np.array(basis.owners), ~basis.bent
     directions = np.linalg.inv(reduced.whiten)[:, straight]
     # d slopes / d effect has the columns' directions in the rows of one proxy, zeros elsewhere.
-    starts = fit.contents.curvature[0].diagonal()[:-1, None, None] * (directions.T @ directions)
+    starts = fit.contents.curvature.of_slopes.diagonal()[:-1, None, None] * (directions.T @ directions)
     lefts, spreads = (directions.T @ blocks @ directions for blocks in (fit.left, fit.left_cov))
-    weighted = times_curvature(fit.contents.curvature, fit.misfit[:, None])[: (k1 - 1) * width, 0]
+    weighted = fit.contents.curvature.times(fit.misfit[:, None])[: (k1 - 1) * width, 0]
     scores = weighted.reshape(k1 - 1, width) @ directions
     pairs, statistics, ranks = [], [], []
     for name in dict.fromkeys(basis.owners):

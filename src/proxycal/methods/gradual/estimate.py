@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.basis import Basis
-    from proxycal.methods.gradual.moments import Reduced, ScoreSums
+    from proxycal.methods.gradual.moments import Reduced
+    from proxycal.methods.gradual.sampling import Sampling
+    from proxycal.methods.gradual.scores import Scores
     from proxycal.result import Finding
 
     Array = NDArray[np.float64]
@@ -88,7 +90,7 @@ class BiasEstimate:
 def estimate_bias(
     basis: Basis,
     reduced: Reduced,
-    scores: ScoreSums,
+    scores: Scores,
     shrunk_columns: Collection[str] | None = None,
     proxy_names: Sequence[str] = (),
 ) -> BiasEstimate:
@@ -105,18 +107,18 @@ def estimate_bias(
         )
     names = proxy_names or [f"proxy {index + 1}" for index in range(k1 - 1)]
     largest = most_contents(k1 - 1, width)
-    covariance = scores.covariance(reduced.weight, 1 + width + largest)
+    sampling = scores.sampling(reduced.weight, 1 + width + largest)
     # The slopes of independent rows have variance 1/n in these units: what they have instead tells the n.
-    n_effective = 1.0 / float(np.mean(np.diag(covariance)[: reduced.slopes.size]))
-    tried = _try_contents(reduced, covariance, n_effective, largest)
+    n_effective = 1.0 / sampling.slope_variance
+    tried = _try_contents(reduced, sampling, n_effective, largest)
     best = _choose(tried)
     if not best.structure.settled:
-        best = fit_contents(settle(best.structure, reduced), covariance, n_effective)
-    fit = fit_mimic(best, reduced, covariance)
-    relevance_p = _relevance(reduced, covariance, scores.count)
+        best = fit_contents(settle(best.structure, reduced), sampling, n_effective)
+    fit = fit_mimic(best, reduced, sampling)
+    relevance_p = _relevance(reduced, sampling, scores.count)
     direct = strongest_direct_effect(fit, reduced, basis, scores.count)
     normalising = first_stage(reduced, fit.structure.dimension, n_effective)[1]
-    tsls = fit_tsls(reduced, normalising, covariance, n_effective) if normalising else None
+    tsls = fit_tsls(reduced, normalising, sampling, n_effective) if normalising else None
     to_units = reduced.whiten * reduced.scale[-1]
     raw_cov = to_units @ fit.bias_cov @ to_units.T
     smooth = smoothed(raw_cov, to_units @ fit.contents.normal_cov @ to_units.T, basis.owners)
@@ -143,12 +145,11 @@ def estimate_bias(
     )
 
 
-def _relevance(reduced: Reduced, covariance: Array, units: int) -> float:
+def _relevance(reduced: Reduced, sampling: Sampling, units: int) -> float:
     """p-value of "the proxies say nothing of the outcome, given the environment"."""
-    # The outcome is the last row of the lower triangle; its own variance comes last of all.
-    k1 = len(reduced.scale)
-    shared = slice(len(covariance) - k1, len(covariance) - 1)
-    return wald_p(reduced.resid[-1, :-1], covariance[shared, shared], units)
+    k1, width = reduced.slopes.shape
+    of_outcome = sampling.of_equation(np.eye(k1)[-1], range(k1 - 1))
+    return wald_p(reduced.resid[-1, :-1], of_outcome[width:, width:], units)
 
 
 def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units: int) -> tuple[float, float]:
@@ -162,7 +163,7 @@ def _joint_tests(fit: MimicFit, reduced: Reduced, bent: NDArray[np.bool_], units
 
 
 def _try_contents(
-    reduced: Reduced, covariance: Array, n_effective: float, largest: int
+    reduced: Reduced, sampling: Sampling, n_effective: float, largest: int
 ) -> tuple[Contents, ...]:
     """Fits with 0, 1, 2, ... contents, until one more makes the criterion worse, or cannot make it better."""
     k1, width = reduced.slopes.shape
@@ -172,7 +173,7 @@ def _try_contents(
         # Most likely it is the one that is chosen, if it is better by what normal errors would say.
         if not tried or _criterion(structure, n_effective) < _criterion(tried[-1].structure, n_effective):
             structure = settle(structure, reduced)
-        fit = fit_contents(structure, covariance, n_effective)
+        fit = fit_contents(structure, sampling, n_effective)
         tried.append(fit)
         if d > 1 and fit.bic > tried[-2].bic:
             break

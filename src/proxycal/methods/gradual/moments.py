@@ -1,4 +1,4 @@
-"""What the rows say, in sums that add up over pieces: means, cross-products, and scores by cluster."""
+"""What the rows say, in sums that add up over pieces: means and cross-products."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 # A basis column of which less than this share of its variance is left beside the others repeats them.
 REPEATED = 1e-8
-# Rows handled at a time: a score has some hundreds of entries.
-CHUNK = 4_096
-# Share of a direction of the basis that must be left of it without a cluster, to be blown up by it.
-LEAST_LEFT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,109 +139,6 @@ def reduce(moments: Moments) -> Reduced:
         weight=moments.weight,
         n_kish=moments.n_kish,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreSums:
-    """Sums of outer products of the influence of units on (slopes, resid); additive over pieces.
-
-    rows, count : rows, and independent units among them (clusters, or rows); clustered : which of the two
-    outer : (p, p)
-    """
-
-    rows: int
-    count: int
-    clustered: bool
-    outer: Array
-
-    def __add__(self, other: ScoreSums) -> ScoreSums:
-        if self.clustered or other.clustered:
-            raise TableError("clusters need the whole table in memory, since their rows may be anywhere")
-        return ScoreSums(self.rows + other.rows, self.count + other.count, False, self.outer + other.outer)
-
-    def covariance(self, weight: float, lost: int) -> Array:
-        """(p, p) sampling covariance of (slopes, resid).
-
-        weight : sum of weights of the whole table; lost : coefficients of the equation, constant included.
-        The correction for rows is that of HC1; the influence of clusters is that of leaving them out (CR3),
-        which needs none.
-        """
-        correction = (self.count - 1) / self.count if self.clustered else self.rows / max(self.rows - lost, 1)
-        return self.outer / weight**2 * correction
-
-
-def score_sums(
-    reduced: Reduced,
-    basis: Array,
-    proxies: Array,
-    outcome: Array,
-    weights: Array | None = None,
-    cluster: NDArray[np.int64] | None = None,
-) -> ScoreSums:
-    """Influence of these rows under the reduced form of the whole table (the second pass)."""
-    if cluster is not None:
-        sums = cluster_influence(reduced, basis, np.column_stack([proxies, outcome]), weights, cluster)
-        return ScoreSums(len(outcome), len(sums), True, sums.T @ sums)
-    width = reduced.slopes.size + len(reduced.scale) * (len(reduced.scale) + 1) // 2
-    outer = np.zeros((width, width))
-    for start in range(0, len(outcome), CHUNK):
-        part = slice(start, start + CHUNK)
-        scores = _scores(reduced, basis[part], np.column_stack([proxies[part], outcome[part]]))
-        if weights is not None:
-            scores *= weights[part][:, None]
-        outer += scores.T @ scores
-    return ScoreSums(len(outcome), len(outcome), False, outer)
-
-
-def cluster_influence(
-    reduced: Reduced, basis: Array, values: Array, weights: Array | None, cluster: NDArray[np.int64]
-) -> Array:
-    """(G, p) what each cluster moves (slopes, resid) by, times the weight of the table.
-
-    Sums of scores would be too small: a cluster draws the fit towards itself. In whitened regressors x the
-    share of the fit that is its own is M = sum w x x' / W. With it left out the slopes move by (I - M)^-1 s,
-    s = sum w x r', and the cross-products of residuals by sum w r r' + s' (I - M)^-1 s / W (CR3 of Bell and
-    McCaffrey 2002).
-    """
-    mass = np.ones(len(values)) if weights is None else weights
-    x = np.column_stack([np.ones(len(values)), reduced.regressors(basis)])
-    left = (values - reduced.mean) / reduced.scale - x[:, 1:] @ reduced.slopes.T
-    order = np.argsort(cluster, kind="stable")
-    first = np.unique(cluster[order], return_index=True)[1]
-    i, j = np.tril_indices(left.shape[1])
-    rows = []
-    for own in np.split(order, first[1:]):
-        # Weighted, and over the root of the table's weight: then M = x'x and s = x'r.
-        root = np.sqrt(mass[own] / reduced.weight)[:, None]
-        score, moved = _left_out(x[own] * root, left[own] * (root * reduced.weight))
-        products = (left[own] * mass[own, None]).T @ left[own] + score.T @ moved / reduced.weight
-        products -= mass[own].sum() * reduced.resid
-        rows.append(np.append(moved[1:].T.ravel(), products[i, j]))
-    return np.array(rows)
-
-
-def _left_out(x: Array, left: Array) -> tuple[Array, Array]:
-    """Scores s = x'r and (I - x'x)^-1 s, for regressors x (m, r) and residuals r (m, K + 1) of a cluster."""
-    # x has no more directions than the cluster has rows, and mostly those are few.
-    by_row, sizes, directions = np.linalg.svd(x, full_matrices=False)
-    along = sizes[:, None] * (by_row.T @ left)
-    # A direction that only this cluster has is not there without it: its score is zero then.
-    blown_up = along / np.maximum(1.0 - sizes**2, LEAST_LEFT)[:, None]
-    return directions.T @ along, directions.T @ blown_up
-
-
-def _scores(reduced: Reduced, basis: Array, values: Array) -> Array:
-    regressors = reduced.regressors(basis)
-    left = (values - reduced.mean) / reduced.scale - regressors @ reduced.slopes.T
-    (n, k1), width = left.shape, regressors.shape[1]
-    i, j = np.tril_indices(k1)
-    # In place: the scores of all rows are many times as large as the rows.
-    scores = np.empty((n, k1 * width + len(i)))
-    for outcome in range(k1):
-        at = slice(outcome * width, (outcome + 1) * width)
-        np.multiply(left[:, outcome, None], regressors, out=scores[:, at])
-    scores[:, k1 * width :] = left[:, i] * left[:, j] - reduced.resid[i, j]
-    return scores
 
 
 def sum_by_code(codes: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from proxycal.methods.gradual.moments import Reduced
+    from proxycal.methods.gradual.sampling import Sampling
 
     Array = NDArray[np.float64]
 
@@ -76,7 +77,7 @@ def _cragg_donald(resid: Array, normalising: list[int], instruments: list[int], 
 
 
 def fit_tsls(
-    reduced: Reduced, normalising: tuple[int, ...], covariance: Array, n_effective: float
+    reduced: Reduced, normalising: tuple[int, ...], sampling: Sampling, n_effective: float
 ) -> TslsFit:
     """Estimate b with these normalising proxies; all other proxies are instruments."""
     k1, width = reduced.slopes.shape
@@ -87,13 +88,12 @@ def fit_tsls(
     first = np.linalg.solve(reduced.resid[np.ix_(others, others)], cross)
     solver = np.linalg.solve(first.T @ cross, first.T)
     beta = solver @ target
-    # Rows enter through r_I (r_y - beta' r_R): the moments of the instruments.
-    moment = _moment_map(k1, width, chosen, others, beta)
-    slopes = np.zeros((width, len(covariance)))
-    for weight, row in [(1.0, k1 - 1), *((-value, k) for value, k in zip(beta, chosen, strict=True))]:
-        slopes[:, row * width : (row + 1) * width] += weight * np.eye(width)
-    influence = slopes - reduced.slopes[chosen].T @ solver @ moment
-    j_statistic, j_p = _hansen(cross, target, moment @ covariance @ moment.T)
+    # Rows enter through r_y - beta' r_R, times B(E) in the slopes and times r_I in the instruments' moments.
+    contrast = np.zeros(k1)
+    contrast[-1], contrast[chosen] = 1.0, -beta
+    covariance = sampling.of_equation(contrast, others)
+    influence = np.hstack([np.eye(width), -reduced.slopes[chosen].T @ solver])
+    j_statistic, j_p = _hansen(cross, target, covariance[width:, width:])
     return TslsFit(
         normalising=tuple(chosen),
         instruments=tuple(others),
@@ -105,19 +105,6 @@ def fit_tsls(
         j_df=len(others) - len(chosen),
         j_p=j_p,
     )
-
-
-def _moment_map(k1: int, width: int, chosen: list[int], others: list[int], beta: Array) -> Array:
-    """(L, p): d (S_Iy - S_IR beta) / d (slopes, lower triangle of S)."""
-    place = {}
-    for index, (i, j) in enumerate(zip(*np.tril_indices(k1), strict=True)):
-        place[int(i), int(j)] = place[int(j), int(i)] = k1 * width + index
-    linear = np.zeros((len(others), k1 * width + k1 * (k1 + 1) // 2))
-    for row, instrument in enumerate(others):
-        linear[row, place[instrument, k1 - 1]] += 1.0
-        for value, proxy in zip(beta, chosen, strict=True):
-            linear[row, place[instrument, proxy]] -= value
-    return linear
 
 
 def _hansen(cross: Array, target: Array, covariance: Array) -> tuple[float, float]:
