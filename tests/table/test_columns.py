@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from proxycal.errors import TableError
-from proxycal.table.columns import code_hashables, read_column
+from proxycal.table.columns import code_hashables, read_column, read_plain
 
 NUMBERS = [
     pd.Series([1, 2, None], dtype="Int64"),
@@ -137,3 +137,27 @@ def test_codes_of_any_key_ignore_the_order_of_rows() -> None:
     assert read_column(quiet, "c").levels == ("a", "b")
     with pytest.raises(TableError, match="'c'"):
         code_hashables(pd.Series([[1], [2]]), "c")
+
+
+def test_plain_numbers_are_read_at_once_as_they_are_one_by_one() -> None:
+    columns = {
+        "f": [1.5, np.nan, np.inf],
+        "t": ["a", "b", None],
+        "i": [1, -2, 3],
+        "u": np.array([7, 8, 9], "u1"),
+        "h": np.array([0.1, 0.2, 0.3], "f4"),
+        "n": pd.array([1, None, 3], dtype="Int64"),
+        "b": [True, False, True],
+        "big": [2**62, 1, 0],
+    }
+    table = pd.DataFrame(columns)
+    names = ["u", "t", "big", "f", "n", "b", "h", "i"]
+    read = read_plain(table, names)
+    assert list(read) == ["u", "big", "f", "h", "i"]
+    for name, column in read.items():
+        alone = read_column(table[name], name)
+        assert (column.name, column.kind, column.levels) == (name, "number", ())
+        np.testing.assert_array_equal(column.numbers, alone.numbers, strict=True)
+        np.testing.assert_array_equal(column.missing, alone.missing, strict=True)
+    assert read_plain(table, ["t", "n"]) == {}
+    assert list(read_plain(table[["f"]], ["f"])) == ["f"]

@@ -3,7 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proxycal.table.scale import centre_and_spread, exponent_of, shrink, varies, weighted_median
+from proxycal.table.scale import (
+    FLAT,
+    centre_and_spread,
+    exponent_of,
+    outlying,
+    shrink,
+    varies,
+    weighted_median,
+)
 
 
 def test_centre_and_spread_equal_numpy() -> None:
@@ -46,3 +54,20 @@ def test_varies_tells_rounding_from_variation() -> None:
     assert not varies(np.array([]))
     assert varies(np.array([1e9, 1e9 + 1]))
     assert varies(np.array([0.0, 5e-324]))
+    assert not varies(np.array([np.nan, 1.0]))
+    rng = np.random.default_rng(0)
+    for size in (1e300, 1e-300, -1.0):
+        x = size * (1.0 + rng.uniform(-1e-13, 1e-13, 50) * rng.choice([0.1, 1.0, 3.0]))
+        assert varies(x) == (np.ptp(shrink(x, exponent_of(x))) > FLAT)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 101])
+@pytest.mark.parametrize("spread", [1e-7, 1e-6, 4e-6, 1.0])
+def test_outlying_values_are_those_many_quartile_ranges_off(n: int, spread: float) -> None:
+    rng = np.random.default_rng(n)
+    for _ in range(5):
+        x = np.append(rng.uniform(-spread, spread, n), [1.0, np.nan, -0.4])
+        low, middle, high = np.nanquantile(x, [0.25, 0.5, 0.75])
+        assert outlying(x, 1e6).tolist() == (np.abs(x - middle) > 1e6 * (high - low)).tolist()
+    assert not outlying(np.full(n, 0.5), 1e6).any()
+    assert not outlying(np.full(n, np.nan), 1e6).any()

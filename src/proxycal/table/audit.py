@@ -12,7 +12,7 @@ from proxycal.errors import TableError
 from proxycal.result import Finding
 from proxycal.table import questions, skew, weighting
 from proxycal.table.audited import AuditTable
-from proxycal.table.columns import code_hashables, read_column
+from proxycal.table.columns import code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
 from proxycal.table.outcome_question import outcome
 from proxycal.table.trusted import trusted
@@ -188,12 +188,13 @@ def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
         table = replace(
             table, scale=settings.scale, log_proxies=settings.log_proxies, missing=settings.missing
         )
+    plain = read_plain(data, [name for role, name in roles if role not in ("cluster", "id")])
     for role, name in roles:
         try:
             if role in ("cluster", "id"):
                 table.keys[name] = code_hashables(data[name], name)[0]
             else:
-                table.columns[name] = read_column(data[name], name)
+                table.columns[name] = plain[name] if name in plain else read_column(data[name], name)
         except TableError as error:
             table.unread[name] = str(error)
     return table

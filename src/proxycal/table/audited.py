@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proxycal.table.wording import rows_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from proxycal.table.roles import Roles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AuditTable:
     """The table as far as it can be read.
 
@@ -46,7 +47,11 @@ class AuditTable:
 
     def role(self, name: str) -> str:
         """The role of a column."""
-        return next(role for role, column in self.roles if column == name)
+        return self._role_of[name]
+
+    @cached_property
+    def _role_of(self) -> dict[str, str]:
+        return {column: role for role, column in self.roles}
 
     def rows(self, mask: NDArray[np.bool_]) -> str:
         """The first rows of a mask, in words."""

@@ -156,7 +156,12 @@ class Encoder:
         scale : "log" where the outcome must not be negative. log_proxies : of which the logarithm is taken.
         """
         refuse_other_proxies(log_proxies, roles)
-        table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+        return cls._learn(_read_roles(frame, roles), roles, missing, scale, log_proxies)
+
+    @classmethod
+    def _learn(
+        cls, table: ReadTable, roles: Roles, missing: Missing, scale: str, log_proxies: Collection[str]
+    ) -> Encoder:
         refuse_empty(table, roles)
         kept = rows_kept(table, roles, missing)
         require_read(table, roles, kept)
@@ -193,8 +198,10 @@ class Encoder:
 
         A truth column without a single truth is as good as none.
         """
-        encoder = cls.fit(frame, roles, missing, scale, log_proxies)
-        arrays = encoder.transform(frame)
+        refuse_other_proxies(log_proxies, roles)
+        table = _read_roles(frame, roles)
+        encoder = cls._learn(table, roles, missing, scale, log_proxies)
+        arrays = encoder._translate(table, outcome=True)
         return encoder, arrays if arrays.validated else replace(arrays, truth=None)
 
     def transform(self, frame: Any, outcome: bool = True, design: bool = True) -> Arrays:
@@ -204,7 +211,9 @@ class Encoder:
         read where the table has them; weights, counts and cluster too, but not with `design=False`; the id
         never.
         """
-        table = self._read(frame, outcome, design)
+        return self._translate(self._read(frame, outcome, design), outcome)
+
+    def _translate(self, table: ReadTable, outcome: bool) -> Arrays:
         kept = rows_kept(table, self.roles, self.missing, outcome)
         if self.scale == "log" and outcome:
             refuse_negative(table, self.roles)
@@ -358,6 +367,11 @@ class Encoder:
             topic="missing",
             value=most,
         )
+
+
+def _read_roles(frame: Any, roles: Roles) -> ReadTable:
+    """Every column that has a role, but the id."""
+    return read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
 
 
 def row_weights(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

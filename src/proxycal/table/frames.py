@@ -127,7 +127,8 @@ def _check_names(have: Sequence[Any], wanted: Sequence[str] | None) -> None:
     twice = [name for name, count in Counter(have).items() if count > 1]
     if twice:
         raise TableError(f"the table has {columns_named(twice)} more than once: rename or drop the repeats")
-    absent = [name for name in wanted or () if name not in set(have)]
+    known = set(have)
+    absent = [name for name in wanted or () if name not in known]
     if not absent:
         return
     texts = [name for name in have if isinstance(name, str)]

@@ -20,7 +20,7 @@ from proxycal.table.require import (
     number_text,
     two_readings,
 )
-from proxycal.table.scale import varies
+from proxycal.table.scale import outlying, varies
 from proxycal.table.surface import choose, convert
 from proxycal.table.width import costly
 from proxycal.table.wording import columns_named, counted, listed, shown
@@ -374,13 +374,12 @@ def scale(table: AuditTable) -> list[Trouble]:
         if column.numbers is None or finite is None or not finite.any():
             continue
         x = np.where(finite, column.numbers, np.nan)
-        top = np.abs(x[finite]).max()
-        low, middle, high = np.quantile(x[finite] / (top or 1.0), [0.25, 0.5, 0.75])
-        far = (
-            np.abs(x / (top or 1.0) - middle) > FAR * (high - low) if high > low else np.zeros(table.n, bool)
-        )
+        top = float(np.abs(x[finite]).max())
+        small = x / (top or 1.0)
+        far = outlying(small, FAR)
         if far.any():
-            what = f"{counted(int(far.sum()), 'value')} up to {top:g} against a median of {middle * top:g}"
+            middle = np.median(small[finite]) * top
+            what = f"{counted(int(far.sum()), 'value')} up to {top:g} against a median of {middle:g}"
             where = table.rows(far)
         elif top > LARGE or 0 < top < SMALL:
             what, where = f"largest magnitude {top:g}", table.rows(np.abs(x) == top)

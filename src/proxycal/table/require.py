@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.table.columns import Column, code_hashables, read_column
+from proxycal.table.columns import Column, code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
 from proxycal.table.scale import varies
 from proxycal.table.surface import choose, convert, in_file
@@ -74,7 +74,9 @@ def read_table(
     """Read the named columns; `cluster` becomes codes, columns in `skip` must exist but are not read."""
     data = to_pandas(frame, names)
     left = {cluster, *skip}
-    columns = {name: read_column(data[name], name) for name in names if name not in left}
+    read = [name for name in names if name not in left]
+    plain = read_plain(data, read)
+    columns = {name: plain[name] if name in plain else read_column(data[name], name) for name in read}
     codes = None
     if cluster is not None:
         codes, _ = code_hashables(data[cluster], cluster)

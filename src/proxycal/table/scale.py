@@ -70,7 +70,29 @@ def varies(x: NDArray[np.float64]) -> bool:
     >>> varies(np.array([0.3, 0.1 + 0.2])), varies(np.array([1e-300, 2e-300]))
     (False, True)
     """
-    return len(x) > 0 and bool(np.ptp(shrink(x, exponent_of(x))) > FLAT)
+    if len(x) == 0:
+        return False
+    low, high = float(x.min()), float(x.max())
+    exponent = math.frexp(max(-low, high))[1]
+    return math.ldexp(high, -exponent) - math.ldexp(low, -exponent) > FLAT
+
+
+def outlying(x: NDArray[np.float64], ranges: float) -> NDArray[np.bool_]:
+    """Which values (n,), at most 1 in magnitude or NaN, are so many interquartile ranges off the median.
+
+    >>> outlying(np.array([1.0, 2e-9, 3e-9, 4e-9, 5e-9, np.nan]), 1e6).tolist()
+    [True, False, False, False, False, False]
+    """
+    seen, none = x[np.isfinite(x)], np.zeros(len(x), dtype=bool)
+    if not len(seen):
+        return none
+    # Two values within the quartiles, found in a tenth of the time: no two values are more than 2 apart.
+    inner = -(-(len(seen) - 1) // 4), 3 * (len(seen) - 1) // 4
+    parted = np.partition(seen, inner)
+    if ranges * (parted[inner[1]] - parted[inner[0]]) >= 2.0:
+        return none
+    low, middle, high = np.quantile(seen, [0.25, 0.5, 0.75])
+    return np.abs(x - middle) > ranges * (high - low) if high > low else none
 
 
 def _sum(x: NDArray[np.float64]) -> float:
