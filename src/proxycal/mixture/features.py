@@ -160,13 +160,15 @@ def left_of(columns: Array, outcomes: Array, weights: Array) -> tuple[Array, int
     centred = outcomes - (outcomes @ share)[:, None]
     whole = centred**2 @ share
     centre = share @ columns
-    middle = columns - centre
-    gram = middle.T @ (middle * share[:, None])
+    half = np.sqrt(share)
+    middle = (columns - centre) * half[:, None]
+    # A product with itself takes half as long.
+    gram = middle.T @ middle
     scale = np.sqrt(gram.diagonal())
     if (scale > 1e-12 * np.abs(centre)).all():
         root, failed = dpotrf(gram / scale / scale[:, None], lower=1)
         if not failed and root.diagonal().min(initial=1.0) > TOLD_APART:
-            along = (middle / scale).T @ (share[:, None] * centred.T)
+            along = (middle.T @ (centred * half).T) / scale[:, None]
             return whole - (along * dpotrs(root, along, lower=1)[0]).sum(axis=0), 1 + columns.shape[1]
     features = orthonormal(columns, weights).rotated(columns)[:, 1:]
     return whole - ((centred * share @ features) ** 2).sum(axis=1), 1 + features.shape[1]

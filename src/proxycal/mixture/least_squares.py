@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 # Part of the largest pivot that the smallest must have for the normal equations: they lose three digits then.
+# Where rounding alone makes a direction count as none, columns are compared in units of their own length.
 EVEN = 0.03
 
 
@@ -33,10 +34,15 @@ def least_squares(X: Array, y: Array, weights: Array | None = None, rcond: float
     [1.0, 1.0]
     """
     weighted = X if weights is None else X * weights[:, None]
-    root, failed = dpotrf(weighted.T @ X, lower=1)
+    gram, along = weighted.T @ X, (weighted.T @ y).T
+    length = np.ones(len(gram))
+    if rcond is None:
+        length = np.sqrt(gram.diagonal())
+        length[length == 0.0] = 1.0
+    root, failed = dpotrf(gram / length / length[:, None], lower=1)
     pivots = root.diagonal()
     if not failed and len(pivots) and pivots.min() >= EVEN * pivots.max():
-        return np.asarray(dpotrs(root, weighted.T @ y, lower=1)[0])
+        return np.asarray((dpotrs(root, (along / length).T, lower=1)[0].T / length).T)
     if weights is not None:
         scale = np.sqrt(weights)
         X, y = X * scale[:, None], (y.T * scale).T
