@@ -167,6 +167,8 @@ def _sums_of(truth: RowTruth, y: np.ndarray, groups: Groups, w: np.ndarray, time
         return np.bincount(codes, weights=values, minlength=count)
 
     def by_columns(values: np.ndarray | None) -> np.ndarray:
+        if count == 1 and values is not None:
+            return (every @ values)[None]
         columns = [] if values is None else [by_group(every * column) for column in values.T]
         return np.column_stack(columns) if columns else np.zeros((count, 0))
 
