@@ -324,3 +324,12 @@ def test_a_parameter_that_moves_nothing_has_no_say(tiny):
     kept = np.ix_([0, 2], [0, 2])
     np.testing.assert_allclose(inverse[kept], np.linalg.inv((made.T @ made)[kept]), rtol=1e-6)
     np.testing.assert_array_equal(inverse[1], 0.0)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-130, 1e-150, 1e-200])
+def test_scores_that_are_all_next_to_nothing_overflow_nowhere(size):
+    made = np.random.default_rng(0).normal(size=(30, 3)) * size
+    with np.errstate(all="raise", under="ignore"):
+        inverse = inverse_of(made.T @ made)
+    wanted = np.linalg.inv((made.T / size) @ (made / size)) / size**2 if size > 1e-140 else np.zeros((3, 3))
+    np.testing.assert_allclose(inverse, wanted, rtol=1e-6)

@@ -40,8 +40,9 @@ GRID = np.array([(place, width) for width in WIDTHS for place in PLACES])
 SHARES = np.array([0.02, 0.1, 0.35])
 # Part by which the diagonal of S'S grows, so that parameters that the rows do not tell apart have no say.
 RIDGE = 1e-9
-# Part of the largest size of scores below which others are nothing.
-NOTHING = 1e-60
+# Part of the largest size of scores below which others are nothing, and the size below which all are: their
+# inverse square is still a number.
+NOTHING, LEAST = 1e-60, 1e-140
 # Part of its square that a direction keeps beside the scores of the model: less is rounding.
 LEFT = 1e-6
 # Densities in a component may be this many times larger than under the model, as a logarithm.
@@ -79,7 +80,7 @@ def inverse_of(gram: Array) -> Array:
     """The inverse of a matrix of products, in which what is nearly the same, or nothing, has no say."""
     scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
     # Next to nothing, beside the largest, is rounding: its inverse would be too large for a number.
-    scale[scale <= NOTHING * scale.max(initial=0.0)] = np.inf
+    scale[scale <= max(NOTHING * scale.max(initial=0.0), LEAST)] = np.inf
     standard = gram / scale / scale[:, None]
     standard[np.diag_indices(len(gram))] = 1.0 + RIDGE
     return np.asarray(np.linalg.inv(standard) / scale / scale[:, None])
