@@ -7,16 +7,6 @@ from proxycal.errors import TableError
 from proxycal.methods.gradual.moments import reduce, repeated_columns, row_moments
 
 
-@pytest.fixture
-def rows():
-    rng = np.random.default_rng(3)
-    n = 400
-    basis = rng.normal(size=(n, 3))
-    proxies = basis @ rng.normal(size=(3, 2)) + rng.normal(size=(n, 2))
-    outcome = basis @ rng.normal(size=3) + rng.normal(size=n)
-    return basis, proxies, outcome, rng.uniform(0.5, 3.0, size=n)
-
-
 def take(rows, part):
     return [column[part] for column in rows]
 

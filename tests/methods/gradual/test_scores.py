@@ -16,21 +16,16 @@ from proxycal.methods.gradual.scores import (
 
 
 @pytest.fixture
-def rows():
-    rng = np.random.default_rng(3)
-    n = 400
-    basis = rng.normal(size=(n, 3))
-    proxies = basis @ rng.normal(size=(3, 2)) + rng.normal(size=(n, 2))
-    outcome = basis @ rng.normal(size=3) + rng.normal(size=n)
-    return basis, proxies, outcome, rng.uniform(0.5, 3.0, size=n), rng.integers(0, 25, size=n)
+def cluster():
+    return np.random.default_rng(5).integers(0, 25, size=400)
 
 
 def test_scores_of_pieces_add_up(rows):
-    basis, proxies, outcome, weights, _ = rows
+    basis, proxies, outcome, weights = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
 
     def scores(part):
-        return score_sums(reduced, *(column[part] for column in rows[:4]))
+        return score_sums(reduced, *(column[part] for column in rows))
 
     whole, added = (
         scores(slice(None)),
@@ -42,8 +37,8 @@ def test_scores_of_pieces_add_up(rows):
     )
 
 
-def test_the_influence_of_a_cluster_is_that_of_leaving_it_out(rows):
-    basis, proxies, outcome, weights, cluster = rows
+def test_the_influence_of_a_cluster_is_that_of_leaving_it_out(rows, cluster):
+    basis, proxies, outcome, weights = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
     values = np.column_stack([proxies, outcome])
     influence = cluster_influence(reduced, basis, values, weights, cluster)
@@ -60,8 +55,8 @@ def test_the_influence_of_a_cluster_is_that_of_leaving_it_out(rows):
         np.testing.assert_allclose(influence[code], np.append(moved.ravel(), gone[lower]), atol=1e-6)
 
 
-def test_clusters_need_the_whole_table(rows):
-    basis, proxies, outcome, weights, cluster = rows
+def test_clusters_need_the_whole_table(rows, cluster):
+    basis, proxies, outcome, weights = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
     sums = score_sums(reduced, basis, proxies, outcome, weights, cluster)
     with pytest.raises(TableError, match="whole table in memory"):
@@ -69,7 +64,7 @@ def test_clusters_need_the_whole_table(rows):
 
 
 def test_the_rows_of_a_table_have_the_covariance_of_their_sums(rows):
-    basis, proxies, outcome, weights, _ = rows
+    basis, proxies, outcome, weights = rows
     reduced = reduce(row_moments(basis, proxies, outcome, weights))
     table = basis, proxies, outcome, weights
     sums, apart = score_sums(reduced, *table), row_scores(reduced, *table)
@@ -88,7 +83,7 @@ def test_the_rows_of_a_table_have_the_covariance_of_their_sums(rows):
 
 
 def test_rows_are_kept_only_where_they_are_few_for_their_columns(rows):
-    basis, proxies, outcome, _, _ = rows
+    basis, proxies, outcome, _ = rows
     narrow = reduce(row_moments(basis, proxies, outcome))
     assert entries(narrow) == 3 * 3 + 6
     assert not few_rows(narrow)
