@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from proxycal.methods.gradual.curvature import Curvature
 
     Array = NDArray[np.float64]
+    # (n, k) each: the first times the other's transpose.
+    Factors = tuple[Array, Array]
 
 # Rows of a band of a matrix that has a number for every pair of rows.
 BAND = 128
@@ -191,14 +193,12 @@ class RowSampling:
         solved, constant, own = self._solved(curvature)
         mass = self.mass[:, None]
         scores = self._scores(curvature) @ root
-        turned = self.left @ np.linalg.cholesky(inverse)
         # The sum that depends on one row alone, and a pair of columns for what depends on either.
         alone = mass * (own - 0.5 * constant)[:, None]
         first, second = _trace_and_square(
-            mass * turned,
-            np.hstack([self.regressors, np.sqrt(0.5) * turned]),
-            np.hstack([scores, alone, mass]),
-            np.hstack([scores, mass, alone]),
+            (mass * self.left, mass * solved),
+            (np.hstack([self.regressors, 0.5 * self.left]), np.hstack([self.regressors, solved])),
+            (np.hstack([scores, alone, mass]), np.hstack([scores, mass, alone])),
         )
         # What a row leaves of the slopes of a proxy once the parameters have followed it.
         (k1, d), (n, width) = structure.loadings.shape, self.regressors.shape
@@ -240,19 +240,20 @@ class RowSampling:
         return self.mass[:, None] * np.hstack(parts)
 
 
-def _trace_and_square(near: Array, beside: Array, left: Array, right: Array) -> tuple[float, float]:
-    """Trace and sum of squares of a symmetric matrix, (near near') * (beside beside') - left right', (n, n).
+def _trace_and_square(first: Factors, second: Factors, third: Factors) -> tuple[float, float]:
+    """Trace and sum of squares of (first * second - third), (n, n), each a product of two factors, symmetric.
 
     In bands of rows from the diagonal on: all that a band needs stays near the processor.
     """
-    first = second = 0.0
-    for start in range(0, len(near), BAND):
-        band = slice(start, start + BAND)
-        pairs = near[band] @ near[start:].T
-        pairs *= beside[band] @ beside[start:].T
-        pairs -= left[band] @ right[start:].T
+    trace = square = 0.0
+    for start in range(0, len(first[0]), BAND):
+        stop = start + BAND
+        by_first, by_second, by_third = (
+            left[start:stop] @ right[start:].T for left, right in (first, second, third)
+        )
+        pairs = by_first * by_second - by_third
         # What is beyond the band stands for its mirror as well.
         height = len(pairs)
-        first += float(np.trace(pairs[:, :height]))
-        second += 2.0 * float(pairs.ravel() @ pairs.ravel()) - float((pairs[:, :height] ** 2).sum())
-    return first, second
+        trace += float(np.trace(pairs[:, :height]))
+        square += 2.0 * float(pairs.ravel() @ pairs.ravel()) - float((pairs[:, :height] ** 2).sum())
+    return trace, square
