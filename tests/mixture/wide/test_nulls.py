@@ -7,6 +7,7 @@ import pytest
 
 from proxycal.mixture.wide.answer import answers
 from proxycal.mixture.wide.biases import first_bias
+from proxycal.mixture.wide.fit import polished
 from proxycal.mixture.wide.law import Law
 from proxycal.mixture.wide.nulls import EXTENSIONS, nulls_from, search_nulls, skewed, ungated
 from proxycal.mixture.wide.problem import Problem
@@ -71,10 +72,22 @@ def test_a_step_of_the_environment_is_a_column_of_the_mean(draw):
 def test_a_bias_without_its_gate_is_charged_for_the_test_of_it(draw, who):
     setup, _ = draw(lambda rng, e, z, t: t + 4.0 * who(rng, e), n=600)
     bias = first_bias(problem_of(setup), None)
-    bare = ungated(bias)
+    (bare,) = ungated(bias)
     assert bare.law == replace(bias.law, gate="m")
     # Two slopes of E: chi-square 13.8 at p = 0.001, less than their price in BIC plus one slope of content.
     price = 2.0 * np.log(600) - 13.82
     raw = bare.size * np.log(600) - 2.0 * bare.loglik
     assert bare.bic - raw == pytest.approx(max(price, 0.0), abs=0.01)
     assert bias.bic < bare.bic
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bias_without_its_gate_is_left_out_only_where_it_cannot_be_the_best(draw, who, size, seed):
+    setup, _ = draw(lambda rng, e, z, t: t + size * who(rng, e), n=600, seed=seed)
+    bias = polished(first_bias(problem_of(setup), None))
+    (bare,) = ungated(bias)
+    bars = np.linspace(bias.bic - 60.0, bare.bic + 1.0, 40)
+    left_out = [bar for bar in bars if not ungated(bias, bar)]
+    assert left_out
+    assert max(left_out) < bare.bic

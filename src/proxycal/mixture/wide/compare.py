@@ -133,7 +133,9 @@ def compare_widely(setup: Setup) -> Wide:
     nulls += nulls_from(bias, best_null, null_problem, expected)
     if 0.0 < min(one.bic for one in nulls) - bias.bic < NARROW_LEAD:
         nulls += search_all_nulls(null_problem)
-    nulls = [*sorted(nulls, key=lambda one: one.bic)[:REFINED], ungated(bias)]
+    nulls = sorted(nulls, key=lambda one: one.bic)[:REFINED]
+    # Intercepts of clusters may turn the order of models; without them only the best one answers.
+    nulls += ungated(bias, nulls[0].bic if setup.cluster is None else np.inf)
     made = Wide(bias, best_null, found, bias.bic, best_null.bic, index, mean, sd, mixture=mixture)
     if setup.cluster is None:
         return _of_rows(made, biases, nulls)

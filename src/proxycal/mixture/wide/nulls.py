@@ -10,8 +10,8 @@ import numpy as np
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.mixture.wide.fit import Fitted, fit, plain_start, with_extra
 from proxycal.mixture.wide.grow import grown
-from proxycal.mixture.wide.law import Law, layout, without_environment
-from proxycal.mixture.wide.search import extend, greedy, out_of_reach
+from proxycal.mixture.wide.law import Law, layout, n_paid, without_environment
+from proxycal.mixture.wide.search import LEAST_GAIN, extend, greedy, out_of_reach
 from proxycal.tails import chi2_isf
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ MOST_COMPONENTS = 4
 # Coefficients of variation of the gamma noise that is tried where the residual is skewed beyond this.
 SKEWS, SKEWED = (0.7, 1.0, 1.5), 0.2
 ROUNDS = 7
+# Log likelihood that the ridge of a gate may cost a bias, and no bias without that gate.
+RIDGE_OF_GATE = 1.0
 
 
 def more_components(most: int) -> Callable[[Law], Law | None]:
@@ -127,10 +129,17 @@ def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) ->
     return tried
 
 
-def ungated(bias: Fitted) -> Fitted:
-    """The same bias with a gate by content alone, charged so that E has to pass a likelihood ratio test."""
-    law = without_environment(bias.law)
-    without = fit(bias.problem, law, grown(bias, law), 100)
-    slopes = bias.problem.E.shape[1] * bias.law.gates
-    saved = slopes * float(np.log(bias.problem.n)) - float(chi2_isf(THRESHOLDS.gate_test_p, slopes))
-    return with_extra(without, max(saved, 0.0))
+def ungated(bias: Fitted, bar: float = np.inf) -> list[Fitted]:
+    """The same bias with a gate by content alone, charged so that E has to pass a likelihood ratio test.
+
+    None where it cannot come to a BIC below bar: the bias at its maximum contains it and explains as much, or
+    a gate by content too would not have paid for itself.
+    """
+    law, problem = without_environment(bias.law), bias.problem
+    slopes, log_n = problem.E.shape[1] * bias.law.gates, float(np.log(problem.n))
+    extra = max(slopes * log_n - float(chi2_isf(THRESHOLDS.gate_test_p, slopes)), 0.0)
+    paid = n_paid(law, problem.X.shape[1], problem.E.shape[1]) * log_n
+    content = 0.0 if "m" in bias.law.gate else 0.5 * (log_n + LEAST_GAIN)
+    if paid + extra - 2.0 * (bias.loglik + content + RIDGE_OF_GATE) > bar:
+        return []
+    return [with_extra(fit(problem, law, grown(bias, law), 100), extra)]
