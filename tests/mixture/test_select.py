@@ -8,7 +8,7 @@ import pytest
 from proxycal.mixture.criterion import bic
 from proxycal.mixture.designs import Data, candidate_frames, ways_of_content
 from proxycal.mixture.em import Rules, run
-from proxycal.mixture.features import fit_basis
+from proxycal.mixture.features import fit_basis, left_of
 from proxycal.mixture.laws import Shape, posterior
 from proxycal.mixture.select import (
     FLOOR,
@@ -220,7 +220,7 @@ def test_many_starts_do_no_worse_than_the_truth_as_a_start(gaussian):
 
 def content_candidates(y, columns):
     data = Data(y, columns, columns[:, :1], np.ones(len(y)), np.ones(columns.shape[1] + 1, bool))
-    return {name: way.columns for name, way in ways_of_content(data, "constant").items()}
+    return ways_of_content(data, "constant")
 
 
 def chosen(features, y):
@@ -247,3 +247,39 @@ def test_a_curve_that_a_large_bias_hides_shows_once_the_bias_is_off():
     both = choose_features(features, np.stack([y, true]), np.ones(400))
     assert [name for name, _ in both] == ["linear", chosen(features, true)]
     assert both[0][1] == 0.0 < both[1][1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_content_that_cannot_be_the_best_is_left_out_and_nothing_else(seed):
+    rng = np.random.default_rng(seed)
+    n = 300
+    columns = rng.normal(size=(n, 4))
+    bend, size = seed % 4, (0.0, 0.15, 0.4)[seed % 3]
+    y = columns.sum(axis=1) + rng.normal(size=n) + size * columns[:, bend] * columns[:, (bend + seed) % 4]
+    P, E = columns[:, :2], columns[:, 2:]
+    data = Data(y, P, E, np.ones(n), np.ones(4, bool))
+    ways = ways_of_content(data, "constant")
+    outcomes = np.stack([y, y - columns[:, 0]])
+    found = choose_features(ways, outcomes, np.ones(n))
+    bics = []
+    for way in ways_of_content(data, "constant").values():
+        variance, taken = left_of(way.columns, outcomes, np.ones(n))
+        bics.append(n * np.log(variance) + taken * np.log(n))
+        assert way.columns.shape[1] == way.width
+        if way.inside is not None:
+            outer = np.linalg.matrix_rank(np.hstack([ways[way.inside].columns, way.columns]))
+            assert outer == ways[way.inside].width
+    leads = bics[0] - np.array(bics)
+    assert [name for name, _ in found] == [list(ways)[i] for i in leads.argmax(axis=0)]
+    np.testing.assert_allclose([lead for _, lead in found], leads.max(axis=0), atol=1e-6)
+
+
+def test_splines_are_not_made_where_all_of_them_explain_too_little():
+    rng = np.random.default_rng(2)
+    P, E = rng.normal(size=(500, 3)), rng.normal(size=(500, 4))
+    y = P.sum(axis=1) + rng.normal(size=500)
+    ways = ways_of_content(Data(y, P, E, np.ones(500), np.ones(7, bool)), "constant")
+    assert chosen(ways, y) == "linear"
+    made = {name for name, way in ways.items() if "columns" in vars(way)}
+    assert "splines of P and E" in made
+    assert not made & {"splines of P", "splines of E"}

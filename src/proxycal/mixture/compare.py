@@ -210,8 +210,7 @@ def _choose_features(
     linear = frame.rows(judged[1])
     seen = posterior(pilot.params, linear, pilot.shape)
     outcomes = np.stack([frame.rows(judged[0]).y, linear.y - seen.p_biased[0] * seen.shift[0]])
-    columns = {name: way.columns for name, way in ways.items()}
-    choices = choose_features(columns, outcomes, linear.weights, total)
+    choices = choose_features(ways, outcomes, linear.weights, total)
     spiked = has_spike(linear.y, linear.weights)
 
     def tried(choice: tuple[str, float]) -> list[str]:

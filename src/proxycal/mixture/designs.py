@@ -192,12 +192,32 @@ def canonical_order(data: Data) -> NDArray[np.intp]:
     return np.lexsort((data.weights, key, data.y))
 
 
+# Ways that are spanned by the columns of another one.
+INSIDE = {
+    "splines of P": "splines of P and E",
+    "splines of E": "splines of P and E",
+    "products of E": "products of P and E",
+    "products of P and E": "quadratic",
+}
+
+
 @dataclass(frozen=True)
 class Way:
-    """A way in which content may enter: columns (n,m) that span it on the rows that judge, and its frame."""
+    """A way in which content may enter: columns that span it on the rows that judge, and its frame.
 
-    columns: Array
+    width : m, the number of columns; span, make : what makes them, and the frame. inside : the name of a way
+    whose columns hold these and more, if there is one.
+    """
+
+    width: int
+    span: Callable[[], Array]
     make: Callable[[], Frame]
+    inside: str | None = None
+
+    @cached_property
+    def columns(self) -> Array:
+        """(n,m). A way that cannot be the best needs none."""
+        return self.span()
 
     @cached_property
     def frame(self) -> Frame:
@@ -239,12 +259,18 @@ def ways_of_content(data: Data, effect: str) -> dict[str, Way]:
         more = [part for part, flag in zip(bent, splined, strict=True) if flag and part is not None]
         own = [grid if flag else None for grid, flag in zip(knots, splined, strict=True)]
         splines = partial(_with_splines, frame, name, content, own, few.weights)
-        ways[name] = Way(np.hstack([content, *more]), splines if splined.any() else lambda: frame)
+        width = content.shape[1] + sum(part.shape[1] for part in more)
+        span = partial(np.hstack, [content, *more])
+        ways[name] = Way(width, span, splines if splined.any() else lambda: frame)
     for name, pairs in _products(n_p, n_e).items():
         if pairs and n_p + n_e + len(pairs) < n / MIN_ROWS_A_COLUMN:
-            columns = with_products(content, pairs, few.weights)
-            ways[name] = Way(columns, partial(_with_products, frame, name, content, pairs, few.weights))
-    return ways
+            span = partial(with_products, content, pairs, few.weights)
+            make = partial(_with_products, frame, name, content, pairs, few.weights)
+            ways[name] = Way(content.shape[1] + len(pairs), span, make)
+    return {
+        name: replace(way, inside=INSIDE[name]) if INSIDE.get(name) in ways else way
+        for name, way in ways.items()
+    }
 
 
 def _with_splines(frame: Frame, name: str, content: Array, knots: Knots, weights: Array) -> Frame:

@@ -29,7 +29,11 @@ from proxycal.mixture.starts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from proxycal.mixture.designs import Way
 
     Array = NDArray[np.float64]
 
@@ -147,26 +151,36 @@ def select_by_level(
 
 
 def choose_features(
-    candidates: dict[str, Array], outcomes: Array, weights: Array, total: float | None = None
+    ways: Mapping[str, Way], outcomes: Array, weights: Array, total: float | None = None
 ) -> list[tuple[str, float]]:
-    """For each outcome (k,n) the content columns (n,m) with the best BIC, and their lead over linear.
+    """For each outcome (k,n) the content with the best BIC, and its lead over linear content.
 
     total: weight of all rows that these stand for, whose BIC is then to be expected; the lead is per these.
     """
-    total = float(weights.sum()) if total is None else total
-    names = list(candidates)
-    values = np.stack([_least_squares_bic(candidates[name], outcomes, weights, total) for name in names])
-    leads = values[names.index("linear")] - values
-    best = np.argmax(leads, axis=0)
-    return [(names[i], float(lead[i])) for i, lead in zip(best, leads.T, strict=True)]
-
-
-def _least_squares_bic(columns: Array, outcomes: Array, weights: Array, total: float) -> Array:
     n = float(weights.sum())
-    part = n / total
-    price = 2.0 * (1.0 - part) + part * np.log(total)
-    variance, taken = left_of(columns, outcomes, weights)
-    return n * np.log(np.maximum(variance, FLOOR**2)) + taken * price
+    total = n if total is None else total
+    price = 2.0 * (1.0 - n / total) + n / total * np.log(total)
+
+    def value(variance: Array, taken: int) -> Array:
+        return np.asarray(n * np.log(np.maximum(variance, FLOOR**2)) + taken * price)
+
+    linear = value(*left_of(ways["linear"].columns, outcomes, weights))
+    leads = {"linear": np.zeros(len(outcomes))}
+    # What each way leaves of the outcomes, or less, and whether its columns are all told apart.
+    left: dict[str, tuple[Array, bool]] = {}
+    # Ways that hold others come after them, and go first here: they leave less than these.
+    for name, way in reversed(list(ways.items())):
+        if way.inside is not None:
+            least, apart = left[way.inside]
+            if apart and (value(least, 1 + way.width) >= linear).all():
+                left[name], leads[name] = left[way.inside], np.full(len(outcomes), -np.inf)
+                continue
+        if name != "linear":
+            variance, taken = left_of(way.columns, outcomes, weights)
+            left[name], leads[name] = (variance, taken == 1 + way.width), linear - value(variance, taken)
+    names = [name for name in ways if name in leads]
+    each = np.stack([leads[name] for name in names])
+    return [(names[i], float(lead[i])) for i, lead in zip(each.argmax(axis=0), each.T, strict=True)]
 
 
 def one_component(shift: bool, rows: Rows, proxies_only: Array) -> tuple[list[Model], list[Guess]]:
