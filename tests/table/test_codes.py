@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from proxycal.errors import StoreError, TableError
-from proxycal.table.codes import CategoryCode, NumberCode, code_from_dict
+from proxycal.table.codes import TOGETHER, CategoryCode, NumberCode, code_from_dict, fit_code, fit_codes
 from proxycal.table.columns import read_column
 
 ALL = np.ones(4, dtype=bool)
@@ -118,3 +118,23 @@ def test_a_damaged_state_is_refused(state: Any) -> None:
 def test_a_sound_state_is_accepted() -> None:
     assert code_from_dict(NUMBER).to_dict() == NUMBER
     assert code_from_dict(CATEGORY).to_dict() == CATEGORY
+
+
+@pytest.mark.parametrize("impute", [False, True])
+def test_columns_together_have_the_codes_of_columns_one_by_one(impute: bool) -> None:
+    rng = np.random.default_rng(0)
+    n = TOGETHER // 5
+    holed = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+    values: dict[str, Any] = {f"x{k}": 10.0**k * rng.normal(k, 1.0, size=n) for k in range(-9, 9)}
+    values |= {
+        "huge": rng.normal(size=n) * 1e299, "tiny": rng.normal(size=n) * 1e-299, "still": np.full(n, 3.0),
+        "rounding": 0.3 + rng.choice([0.0, 1e-17], size=n), "nothing": np.zeros(n), "holed": holed,
+        "text": rng.choice(["a", "b"], size=n), "size": rng.exponential(size=n), "n": rng.integers(0, 9, n),
+    }  # fmt: skip
+    columns = [read_column(pd.Series(column), name) for name, column in values.items()]
+    weights = rng.uniform(0.5, 2.0, size=n)
+    together = fit_codes(columns, weights, impute, {"size"})
+    assert list(together) == list(values)
+    for column in columns:
+        assert together[column.name] == fit_code(column, weights, impute, column.name == "size")
+    assert fit_codes([], weights, impute) == {}

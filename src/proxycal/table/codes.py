@@ -9,14 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal.errors import StoreError, TableError
-from proxycal.table.scale import centre_and_spread, exponent_of, shrink, varies, weighted_median
+from proxycal.table.scale import (
+    FLAT,
+    centre_and_spread,
+    centres_and_spreads,
+    exponent_of,
+    shrink,
+    varies,
+    weighted_median,
+)
 from proxycal.table.wording import counted, listed, rows_of, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from proxycal.table.columns import Column
+
+# Numbers that are standardised at a time: what is made of them on the way stays near the processor.
+TOGETHER = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,24 @@ class NumberCode:
             spread = 0.0
         fill = weighted_median(small, weights[seen]) if impute else None
         return cls(column.name, exponent, centre, spread, fill, indicator=bool((~seen).any()))
+
+    @classmethod
+    def fit_complete(cls, columns: Sequence[Column], weights: NDArray[np.float64]) -> list[NumberCode]:
+        """The same for columns without a missing value, some of them at a time."""
+        codes = []
+        together = max(TOGETHER // max(len(weights), 1), 1)
+        for start in range(0, len(columns), together):
+            part = columns[start : start + together]
+            x = np.stack([column.numbers for column in part if column.numbers is not None])
+            exponents = np.frexp(np.abs(x).max(axis=1))[1]
+            small = np.ldexp(x, -exponents[:, None])
+            even = np.ptp(small, axis=1) <= FLAT
+            for column, exponent, flat, (centre, spread) in zip(
+                part, exponents, even, centres_and_spreads(small, weights), strict=True
+            ):
+                spread = 0.0 if flat else spread
+                codes.append(cls(column.name, int(exponent), centre, spread, None, indicator=False))
+        return codes
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -234,6 +265,22 @@ def fit_code(column: Column, weights: NDArray[np.float64], impute: bool, log: bo
     if log:
         return LogCode.fit(column, weights, impute)
     return NumberCode.fit(column, weights, impute) if column.kind == "number" else CategoryCode.fit(column)
+
+
+def fit_codes(
+    columns: Sequence[Column], weights: NDArray[np.float64], impute: bool, logs: Collection[str] = ()
+) -> dict[str, Code]:
+    """The code of each column by its name; logs : the columns of which the logarithm is taken."""
+    complete = [
+        column
+        for column in columns
+        if column.kind == "number" and column.name not in logs and not (impute or column.missing.any())
+    ]
+    codes: dict[str, Code] = {code.name: code for code in NumberCode.fit_complete(complete, weights)}
+    return {
+        column.name: codes.get(column.name) or fit_code(column, weights, impute, column.name in logs)
+        for column in columns
+    }
 
 
 def _sizes(column: Column, index: pd.Index | None) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from proxycal.errors import StoreError
 from proxycal.result import Finding
-from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_code
+from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_codes
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
@@ -168,10 +168,8 @@ class Encoder:
         if scale == "log":
             refuse_negative(table, roles)
         weights = row_weights(counts_of(table, roles)[kept], weights_of(table, roles)[kept])
-        codes = {
-            name: fit_code(table.columns[name].take(kept), weights, missing == "impute", name in log_proxies)
-            for name in (*roles.proxies, *roles.environment)
-        }
+        covariates = [table.columns[name].take(kept) for name in (*roles.proxies, *roles.environment)]
+        codes = fit_codes(covariates, weights, missing == "impute", log_proxies)
         gaps = {name: int(table.columns[name].missing.sum()) for name in (roles.outcome, *codes)}
         return cls(
             roles=roles,

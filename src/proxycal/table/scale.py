@@ -41,12 +41,24 @@ def centre_and_spread(x: NDArray[np.float64], weights: NDArray[np.float64]) -> t
     >>> centre_and_spread(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
     (0.5, 0.5)
     """
+    return centres_and_spreads(x[None], weights)[0]
+
+
+def centres_and_spreads(
+    columns: NDArray[np.float64], weights: NDArray[np.float64]
+) -> list[tuple[float, float]]:
+    """The same of many columns (k, n), each by itself."""
     w = shrink(weights, exponent_of(weights))
-    total = _sum(w)
-    centre = _sum(w * x) / total
-    exponent = exponent_of(x - centre)
-    off = shrink(x - centre, exponent)
-    return centre, math.ldexp(math.sqrt(_sum(w * off**2) / total), exponent)
+    total = _sums(w[None])[0]
+    centres = [value / total for value in _sums(w * columns)]
+    off = columns - np.array(centres)[:, None]
+    exponents = np.frexp(np.abs(off).max(axis=1))[1]
+    squares = _sums(w * np.ldexp(off, -exponents[:, None]) ** 2)
+    spreads = [
+        math.ldexp(math.sqrt(value / total), int(exponent))
+        for value, exponent in zip(squares, exponents, strict=True)
+    ]
+    return list(zip(centres, spreads, strict=True))
 
 
 def weighted_median(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
@@ -95,8 +107,9 @@ def outlying(x: NDArray[np.float64], ranges: float) -> NDArray[np.bool_]:
     return np.abs(x - middle) > ranges * (high - low) if high > low else none
 
 
-def _sum(x: NDArray[np.float64]) -> float:
-    """The sum of up to 2**30 values of magnitude at most 1, each rounded to a whole number of 2**-64."""
+def _sums(x: NDArray[np.float64]) -> list[float]:
+    """The sum of each row, up to 2**30 values of magnitude at most 1, rounded to whole numbers of 2**-64."""
     high = np.rint(x * 2.0**32)
     low = np.rint((x - high / 2.0**32) * 2.0**64)
-    return ((int(high.astype(np.int64).sum()) << 32) + int(low.astype(np.int64).sum())) / 2**64
+    parts = [part.astype(np.int64).sum(axis=1).tolist() for part in (high, low)]
+    return [((large << 32) + small) / 2**64 for large, small in zip(*parts, strict=True)]

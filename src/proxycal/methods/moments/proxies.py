@@ -53,7 +53,7 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
         # A proxy that is constant, or nothing but E, explains nothing once E is out.
         if explained > 1e-12 * w.sum():
             f[k] = explained / (p - 1) * max(w.sum() - rich.shape[1] - p, 1.0) / max(left, 1e-300)
-            b[k], psi[:, k] = _slope(y, P[:, k], g, rich, w)
+            b[k], psi[:, k] = _slope((y, P[:, k]), (y_r, P_r[:, k]), g, rich, w)
 
     # Every y - b_k P_k is free of content where c_k is not zero, so any mean of them is; the mean of least
     # variance is the sharpest. A proxy that the others cannot see (weak F) may have c_k = 0 and is left out.
@@ -93,9 +93,15 @@ def _single(y_r: np.ndarray, x: np.ndarray, w: np.ndarray) -> Content:
 
 
 def _slope(
-    y: np.ndarray, x: np.ndarray, g: np.ndarray, Q: np.ndarray, w: np.ndarray
+    whole: tuple[np.ndarray, np.ndarray],
+    left: tuple[np.ndarray, np.ndarray],
+    g: np.ndarray,
+    Q: np.ndarray,
+    w: np.ndarray,
 ) -> tuple[float, np.ndarray]:
     """Slope b of y = b*x + u by the instrument g, and the influence (n,) of each row on it.
+
+    whole, left : y and x (n,) each, as they are and with Q partialled out.
 
     At the true b, g is independent of u given E, so E[g*phi(u)] = 0 for every phi, not only for phi(u) = u.
     A large bias is a large noise in u; the cubic phi of least variance is flat at both of its humps and so
@@ -103,9 +109,9 @@ def _slope(
     projection of the score of u's density on cubics. It is u itself where u is Gaussian. One Newton step from
     plain instrumental variables is enough: more steps moved nothing in simulations.
     """
-    x_r = partial_out(x, Q, w)
+    (y, x), (y_r, x_r) = whole, left
     plain = w @ (g * y) / (w @ (g * x_r))
-    psi_plain = g * partial_out(y - plain * x, Q, w) / (w @ (g * x_r))
+    psi_plain = g * (y_r - plain * x_r) / (w @ (g * x_r))
     u = y - plain * x
     u = u - w @ u / w.sum()
     scale = np.sqrt(w @ u**2 / w.sum())
