@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Factors = tuple[Array, Array]
 
 # Rows of a band of a matrix that has a number for every pair of rows.
-BAND = 128
+BAND = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +248,11 @@ def _trace_and_square(first: Factors, second: Factors, third: Factors) -> tuple[
     trace = square = 0.0
     for start in range(0, len(first[0]), BAND):
         stop = start + BAND
-        by_first, by_second, by_third = (
-            left[start:stop] @ right[start:].T for left, right in (first, second, third)
-        )
-        pairs = by_first * by_second - by_third
+        products = (left[start:stop] @ right[start:].T for left, right in (first, second, third))
+        # In place, one after the other: they are as large as all that is worked on.
+        pairs = next(products)
+        pairs *= next(products)
+        pairs -= next(products)
         # What is beyond the band stands for its mirror as well.
         height = len(pairs)
         trace += float(np.trace(pairs[:, :height]))
