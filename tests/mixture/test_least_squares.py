@@ -26,6 +26,24 @@ def test_a_direction_below_the_limit_gets_no_slope():
     np.testing.assert_allclose(least_squares(X, np.ones(2)), [1.0, 1e5])
 
 
+@pytest.mark.parametrize("nothing", [[], [0.0]])
+def test_columns_of_rounding_are_no_columns(nothing):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 3 + len(nothing))) * [1e3, 1.0, 1e-14, *nothing]
+    y = rng.normal(size=(60, 2))
+    wanted = np.linalg.lstsq(X[:, :2], y, rcond=None)[0]
+    np.testing.assert_allclose(least_squares(X, y)[:2], wanted, rtol=1e-9)
+    np.testing.assert_allclose(X @ least_squares(X, y), X[:, :2] @ wanted, atol=1e-9)
+
+
+def test_units_of_the_columns_change_no_fitted_value():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    fitted = X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    for units in ([1.0, 1.0, 1.0], [30.0, 1.0, 0.02], [1e6, 1.0, 1e-3]):
+        np.testing.assert_allclose((X * units) @ least_squares(X * units, y), fitted, rtol=1e-8)
+
+
 def test_columns_that_are_orthonormal_but_for_rounding():
     # A table whose products of columns numpy's singular values do not converge for, on some processors.
     world = draw_world("exponential", 2000, 3.0, 2_800_142)

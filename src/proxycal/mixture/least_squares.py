@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 # Part of the largest pivot that the smallest must have for the normal equations: they lose three digits then.
-# Where rounding alone makes a direction count as none, columns are compared in units of their own length.
-EVEN = 0.03
+# Columns are compared in units of their own length where none is shorter than this part of the longest: one
+# that is nothing but rounding must stay so, as the scores of a spike are that every row is sure of.
+EVEN, COMPARABLE = 0.03, 1e-4
 
 
 def least_squares(X: Array, y: Array, weights: Array | None = None, rcond: float | None = None) -> Array:
@@ -35,10 +36,10 @@ def least_squares(X: Array, y: Array, weights: Array | None = None, rcond: float
     """
     weighted = X if weights is None else X * weights[:, None]
     gram, along = weighted.T @ X, (weighted.T @ y).T
-    length = np.ones(len(gram))
-    if rcond is None:
-        length = np.sqrt(gram.diagonal())
-        length[length == 0.0] = 1.0
+    length = np.sqrt(gram.diagonal())
+    shortest = length.min(initial=np.inf)
+    if rcond is not None or not 0.0 < shortest >= COMPARABLE * length.max(initial=0.0):
+        length = np.ones(len(gram))
     root, failed = dpotrf(gram / length / length[:, None], lower=1)
     pivots = root.diagonal()
     if not failed and len(pivots) and pivots.min() >= EVEN * pivots.max():

@@ -94,6 +94,20 @@ def test_proxies_that_say_nothing_beside_many_columns_of_few_rows():
     assert np.mean(p_values) == pytest.approx(0.5, abs=3.0 * 0.29 / np.sqrt(60))
 
 
+def test_rounding_says_nothing_of_the_proxies():
+    # A model in which E alone decides: what the outcome adds is the rounding of one probability.
+    rng = np.random.default_rng(0)
+    E, P = rng.normal(size=(600, 2)), rng.normal(size=(600, 3))
+    prior = expit(E[:, 0])
+    who = prior + 1e-16 * np.sign(P[:, 0])
+    wide = SimpleNamespace(
+        answers=SimpleNamespace(p_biased=who, prior=prior),
+        bias=SimpleNamespace(problem=SimpleNamespace(E=E, m=rng.normal(size=600))),
+    )
+    assert np.abs(who - prior).max() > 0.0
+    assert proxies_p(wide, P, (who - prior)[:, None] * E) == 1.0
+
+
 def test_humps_and_a_bent_mean_of_the_best_null():
     humps = guards_of(lambda rng, e, z, t: t + 5.0 * (rng.random(len(e)) < 0.4))
     assert humps.humps

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Share of the rows that a model without a bias expects beyond its upper tail.
 TAIL = 0.002
+# What the outcome says of who is biased, in rows of which it says all: less is rounding.
+NOTHING_SAID = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ def proxies_p(wide: Wide, P: Array, scores: Array) -> float:
     scores (n,k) : of the parameters of the law, which the proxies' own scores are freed of.
     """
     left = wide.answers.p_biased - wide.answers.prior
+    if left @ left < NOTHING_SAID:
+        return 1.0
     standard = (P - P.mean(axis=0)) / np.maximum(P.std(axis=0), 1e-12)
     E = wide.bias.problem.E
     # A gate that bends with E is no matter of the proxies, which go with E.
