@@ -3,7 +3,7 @@
 # the package, `make app` the page as well, the others all extras and tools.
 PYTHON ?= python3
 BIN := .venv/bin
-EVERYTHING := .[app,dask,scale,paper,docs,dev]
+EVERYTHING := .[app,dask,scale,paper,word,sql,models]
 # One thread per process: the test workers share the cores, and results do not depend on their number.
 ONE_THREAD := OMP_NUM_THREADS=1
 # The install leaves byte-compiling to the first import, so the result must be kept.

@@ -31,7 +31,7 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "requirements"
 # Each adds to the one before it.
-LEVELS = {"package": [], "app": ["app"], "everything": ["app", "dask", "scale", "paper", "docs", "dev"]}
+LEVELS = {"package": [], "app": ["app"], "everything": ["app", "dask", "scale", "paper", "word", "sql", "models", "docs", "dev"]}
 LEFT_OUT = {"torch"}
 # What builds the package itself, since an editable install cannot check the hashes of its builder.
 BUILDERS = ["setuptools>=77"]
@@ -68,8 +68,9 @@ def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
 
 def asked(level: str) -> list[str]:
     """What pyproject.toml asks for at a level."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = pyproject["project"]
+    extras = project["optional-dependencies"] | pyproject["dependency-groups"]
     return [*BUILDERS, *project["dependencies"], *(one for name in LEVELS[level] for one in extras[name])]
 
 

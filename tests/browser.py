@@ -19,7 +19,7 @@ def missing() -> str:
     try:
         import selenium  # noqa: F401
     except ImportError:
-        return "browser tests need selenium: pip install -e '.[dev]'"
+        return "browser tests need selenium: make test, which installs it"
     absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     if absent:
         return (
