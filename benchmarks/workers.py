@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import null, trials
 from benchmarks.measure import ratios, row
 from benchmarks.scale import ROLES, write_table
-from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.model import ProxyCalibrator
+from proxycal.parallel import Engine, cluster, map_as_done
 from proxycal.scale.calibrate import calibrate_files
 
 if TYPE_CHECKING:

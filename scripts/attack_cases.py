@@ -104,7 +104,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 @case("network", "--engine dask opens a port to the network", quick=False, seconds=60)
 def _dask(here: Path) -> Seen:
-    from proxycal.engine import cluster
+    from proxycal.parallel import cluster
 
     with cluster(1):
         held = {os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()}
@@ -285,7 +285,7 @@ def _bomb(here: Path) -> Seen:
 
 @case("limits", "--jobs 100000")
 def _jobs(here: Path) -> Seen:
-    from proxycal.engine import map_as_done
+    from proxycal.parallel import map_as_done
 
     asked: list[int] = []
 

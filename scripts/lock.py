@@ -31,7 +31,11 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "requirements"
 # Each adds to the one before it.
-LEVELS = {"package": [], "app": ["app"], "everything": ["app", "dask", "scale", "paper", "word", "sql", "models", "docs", "dev"]}
+LEVELS = {
+    "package": [],
+    "app": ["app"],
+    "everything": ["app", "dask", "scale", "paper", "word", "sql", "models", "docs", "dev"],
+}
 LEFT_OUT = {"torch"}
 # What builds the package itself, since an editable install cannot check the hashes of its builder.
 BUILDERS = ["setuptools>=77"]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import Groups, conclude, sum_rows_by
-from proxycal.engine import ONE_THREAD
 from proxycal.errors import ProxycalWarning
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
+from proxycal.parallel import ONE_THREAD
 from proxycal.result import Fit, FittedRows
 from proxycal.scale.fit import fit_large, opened, pieces_of
 from proxycal.store import versions
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from proxycal.effect.grouped import Totals
     from proxycal.effect.totals import Statistic
-    from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
+    from proxycal.parallel import Engine
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
     from proxycal.table.roles import Roles

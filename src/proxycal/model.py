@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.effect.totals import Statistic
-    from proxycal.engine import Engine
     from proxycal.methods.paper.settings import PaperSettings
+    from proxycal.parallel import Engine
     from proxycal.questions.answers import Power, Refutation
     from proxycal.questions.power import PowerPoint
     from proxycal.questions.refits import KeptFit, Progress

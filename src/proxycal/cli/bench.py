@@ -15,7 +15,7 @@ from proxycal.cli.options import EngineName, Quiet, Resume, Scheduler, Workers
 from proxycal.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
 
 
 def bench(

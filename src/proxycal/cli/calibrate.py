@@ -11,7 +11,7 @@ from proxycal.cli import console
 from proxycal.cli.options import EngineName, Json, Quiet, Resume, Run, SafeCsv, Scheduler, Tables, Workers
 
 if TYPE_CHECKING:
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
 
 
 def calibrate(

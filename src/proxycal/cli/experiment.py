@@ -13,7 +13,7 @@ from proxycal.errors import SettingsError, StoreError
 from proxycal.extras import require_torch
 
 if TYPE_CHECKING:
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
     from proxycal.studies.case_study_files import Inputs
 
 

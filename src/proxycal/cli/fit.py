@@ -14,7 +14,7 @@ from proxycal.errors import StoreError
 from proxycal.report.shell import shell
 
 if TYPE_CHECKING:
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
 
 
 @takes(ROLES, SETTINGS)

@@ -12,7 +12,7 @@ from proxycal.cli.options import EngineName, Json, Quiet, Run, SafeCsv, Schedule
 
 if TYPE_CHECKING:
     from proxycal.effect.totals import Statistic
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
 
 
 def totals(

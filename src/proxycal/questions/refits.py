@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, SettingsError
 from proxycal.methods.log_scale import LogFit, positive_logs
+from proxycal.parallel import map_as_done
 from proxycal.result import number
 
 if TYPE_CHECKING:

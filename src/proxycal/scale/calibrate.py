@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal import __version__
-from proxycal.engine import Engine, cluster, map_as_done
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import explained, kind_of
 from proxycal.locks import alone, clean, hidden_name
+from proxycal.parallel import Engine, cluster, map_as_done
 from proxycal.safe_csv import safe_table
 from proxycal.scale.digests import digest_of, digests
 from proxycal.scale.ledger import Finished, abandon, claim, record, remove

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxycal.engine import Engine, map_as_done
 from proxycal.files import explained
+from proxycal.parallel import Engine, map_as_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

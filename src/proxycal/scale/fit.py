@@ -23,9 +23,9 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proxycal.engine import ONE_THREAD, check_scheduler
 from proxycal.errors import ReadingNote, SettingsError, TableError
 from proxycal.methods.registry import METHODS
+from proxycal.parallel import ONE_THREAD, check_scheduler
 from proxycal.reading.table import read_table, understood
 from proxycal.scale.pieces import FramePieces, Pieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sample import given_weights, has_rows, summarise
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from proxycal.engine import Engine
     from proxycal.methods.registry import MethodFit
+    from proxycal.parallel import Engine
     from proxycal.scale.sample import Summary
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays

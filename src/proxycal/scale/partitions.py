@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from proxycal.engine import ONE_THREAD
 from proxycal.errors import ProxycalWarning, TableError, UnavailableError
+from proxycal.parallel import ONE_THREAD
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.scale.piece import calibrate_piece, needed_columns
 from proxycal.table.frames import answer

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from proxycal.engine import ONE_THREAD, Engine, cluster, map_as_done
 from proxycal.errors import TableError
+from proxycal.parallel import ONE_THREAD, Engine, cluster, map_as_done
 from proxycal.scale.parts import part_size
 from proxycal.scale.sources import BATCH, Source, batches, look_at, one_table
 

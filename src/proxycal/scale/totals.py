@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from proxycal.effect.grouped import Totals
-    from proxycal.engine import Engine
+    from proxycal.parallel import Engine
     from proxycal.result import Fit
     from proxycal.scale.pieces import Pieces
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from proxycal.datasets.losses import HAZARDS, KEYS
-from proxycal.engine import map_as_done
 from proxycal.errors import ProxycalError, ProxycalWarning
 from proxycal.methods.gradual.thresholds import LEAST_BIASED
 from proxycal.model import ProxyCalibrator
+from proxycal.parallel import map_as_done
 from proxycal.studies.graded import ask_graded
 
 if TYPE_CHECKING:

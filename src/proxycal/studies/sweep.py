@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from proxycal.engine import Engine, map_as_done
 from proxycal.errors import SettingsError, StoreError
 from proxycal.files import explained, first_line, write_text
+from proxycal.parallel import Engine, map_as_done
 from proxycal.result import plain
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from proxycal.engine import check_scheduler, map_as_done
-from proxycal.engine import cluster as local_cluster
 from proxycal.errors import EngineError, SettingsError
+from proxycal.parallel import check_scheduler, map_as_done
+from proxycal.parallel import cluster as local_cluster
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_there_are_no_more_processes_than_cores_and_items():
 @pytest.mark.parametrize("engine", ["joblib", "dask"])
 def test_a_scheduler_that_does_not_answer_is_refused_before_any_work(engine, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("proxycal.engine.ANSWER_WITHIN", "1s")
+    monkeypatch.setattr("proxycal.parallel.ANSWER_WITHIN", "1s")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -180,9 +180,9 @@ def listeners() -> set[tuple[str, str]]:
 
 def test_workers_end_when_their_program_is_killed(tmp_path):
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_engine, functools, pathlib\n"
-        "from proxycal.engine import map_as_done\n"
-        "work = functools.partial(test_engine.note_and_wait, pathlib.Path(sys.argv[2]))\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_parallel, functools, pathlib\n"
+        "from proxycal.parallel import map_as_done\n"
+        "work = functools.partial(test_parallel.note_and_wait, pathlib.Path(sys.argv[2]))\n"
         "list(map_as_done(work, range(2), jobs=2))\n"
     )
     here = Path(__file__).parent
