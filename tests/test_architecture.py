@@ -36,6 +36,12 @@ FRAME_ROOMS = {
 TORCH_HOMES = ("methods/paper/", "studies/tedvae.py")
 # Modules whose tests stand in a file of another name, and why they have none of their own.
 TESTED_ELSEWHERE = {
+    # What a model is made of, tested where it is fitted.
+    "engine/covariates.py": "engine/test_terms.py",
+    "engine/model.py": "engine/test_maximise.py",
+    "engine/likelihood.py": "engine/test_maximise.py",
+    "engine/families/cells.py": "engine/families/test_normal.py",
+    "engine/standard.py": "engine/test_maximise.py",
     # Records and steps of one search, which means something as a whole only.
     "mixture/candidates.py": "mixture/test_compare.py",
     "mixture/refits.py": "mixture/test_compare.py",

@@ -1,0 +1,78 @@
+"""The system of normal equations of a penalised fit: a dense part, and a small block for each unit.
+
+    [ A   B ] [ dense ]        D is block diagonal: r x r for each of U units, so that U units cost O(U)
+    [ B'  D ] [ units ]        by the Schur complement A - B D^-1 B'.
+
+A : (k, k), B : (k, U, r), D : (U, r, r). Without units U = r = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+
+
+@dataclass(frozen=True, slots=True)
+class Bordered:
+    """A symmetric matrix with a dense part and a block for each unit."""
+
+    A: np.ndarray
+    B: np.ndarray
+    D: np.ndarray
+
+    @property
+    def diagonal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the dense part (k,), and of the units (U, r)."""
+        return np.diag(self.A).copy(), np.diagonal(self.D, axis1=1, axis2=2).copy()
+
+    def plus(self, dense: np.ndarray, units: np.ndarray) -> Bordered:
+        """With more on the diagonal: dense (k,), units (U, r) or (r,)."""
+        D = self.D + np.eye(self.D.shape[1]) * np.broadcast_to(units, self.D.shape[:2])[:, :, None]
+        return Bordered(self.A + np.diag(dense), self.B, D)
+
+    def factored(self) -> Factored | None:
+        """Its factors; None where it is not positive definite."""
+        try:
+            lower = np.linalg.cholesky(self.D)
+            inverse = np.linalg.inv(self.D)
+            by_inverse = np.einsum("kur,urs->kus", self.B, inverse)
+            k = len(self.A)
+            complement = self.A - by_inverse.reshape(k, -1) @ self.B.reshape(k, -1).T
+            root = cholesky(complement, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        # LAPACK lets a NaN pass.
+        if not (np.isfinite(root).all() and np.isfinite(lower).all()):
+            return None
+        of_units = 2.0 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum()
+        logdet = float(2.0 * np.log(np.diag(root)).sum() + of_units)
+        return Factored(root, inverse, by_inverse, logdet)
+
+
+@dataclass(frozen=True, slots=True)
+class Factored:
+    """Factors of a `Bordered` matrix. root : of its Schur complement; inverse : of D; by_inverse : B D^-1."""
+
+    root: np.ndarray
+    inverse: np.ndarray
+    by_inverse: np.ndarray
+    logdet: float
+
+    def solve(self, dense: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the matrix takes to (dense (k,), units (U, r))."""
+        flat = self.by_inverse.reshape(len(dense), -1)
+        first = cho_solve((self.root, True), dense - flat @ units.ravel(), check_finite=False)
+        second = np.einsum("urs,us->ur", self.inverse, units) - np.einsum("kur,k->ur", self.by_inverse, first)
+        return first, second
+
+    @property
+    def dense(self) -> np.ndarray:
+        """The dense part (k, k) of the inverse."""
+        return np.asarray(cho_solve((self.root, True), np.eye(len(self.root)), check_finite=False))
+
+    def units(self, dense: np.ndarray) -> np.ndarray:
+        """The blocks (U, r, r) of the inverse that belong to the units, given its dense part."""
+        through = np.einsum("kur,kl->lur", self.by_inverse, dense)
+        return np.asarray(self.inverse + np.einsum("lur,lus->urs", through, self.by_inverse))

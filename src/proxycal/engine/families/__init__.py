@@ -1,0 +1,1 @@
+"""A family per kind of outcome: log density of a row, with derivatives by predictor."""

@@ -1,0 +1,294 @@
+"""A number: normal noise of one or more components, a bias of one size, of sizes that vary, or of two sizes.
+
+Turned so that the bias is upward, in units of the residual sd, with content m standardised:
+
+    truth   y* = mean + s h d_j + s r_j noise      s = exp(scale), h = exp(skew), j = 0 has d = 0, r = 1
+            P(j) ~ exp(w_j + v_j m): components follow content, never the environment
+    who     A ~ Bernoulli(expit(who))
+    size    exp(size) exp(tau x - tau^2 / 2), x ~ N(0, 1): five bins of equal probability, each with its own
+            mean and variance; without a spread all have one size
+            a second size, `more` times the first, of a share expit(second) of the biased
+    report  y = y* + size A
+
+The predictors are mean, scale, skew, who, size, and then what has no terms of its own: spread, more, second,
+and d_j, r_j, w_j of each component.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, log_expit, ndtr
+
+from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
+
+BINS = 5
+_CUTS = np.array(
+    [-np.inf, -0.8416212335729143, -0.2533471031357997, 0.2533471031357997, 0.8416212335729143, np.inf]
+)
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal outcome. components : of its noise. states : 0 without a bias, 1 for one size, 2 for two.
+
+    spread : whether sizes vary around their predictor.
+    """
+
+    components: int = 1
+    states: int = 1
+    spread: bool = False
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the predictors, in order."""
+        names = ["mean", "scale"]
+        if self.components > 1:
+            names.append("skew")
+        if self.states:
+            names += ["who", "size"]
+        if self.states and self.spread:
+            names.append("spread")
+        if self.states == 2:
+            names += ["more", "second"]
+        for j in range(1, self.components):
+            names += [f"d{j}", f"r{j}", f"w{j}"]
+        return tuple(names)
+
+    @cached_property
+    def _at(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.names)}
+
+    def log_density(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
+        """Log density (n,) of reports `y`."""
+        return log_sum([cell.log for cell in self.cells(outcome, eta, derivatives=False)])[0]
+
+    def derivatives(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> Derivatives:
+        """The same with derivatives by the predictors."""
+        return mixed(self.cells(outcome, eta), len(self.names))
+
+    def cells(self, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool = True) -> list[Cell]:
+        """The cells of each row: components without a bias, then for each size components with it."""
+        make = _CellMaker(self, outcome["y"], eta, derivatives)
+        if not self.states:
+            return [make.cell(j, None) for j in range(self.components)]
+        kinds = make.sizes()
+        unbiased = [make.cell(j, None) for j in range(self.components)]
+        return unbiased + [make.cell(j, kind) for kind in kinds for j in range(self.components)]
+
+    def posterior(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
+        """(3, n): P(biased), E[bias | row] and E[bias^2 | row]."""
+        make = _CellMaker(self, outcome["y"], eta, False)
+        kinds = [None, *make.sizes()]
+        cells = [
+            (make.cell(j, kind), make.bias_of(j, kind)) for kind in kinds for j in range(self.components)
+        ]
+        share = log_sum([cell.log for cell, _ in cells])[1]
+        p = share[self.components :].sum(axis=0)
+        mean = sum(r * bias[0] for r, (_, bias) in zip(share, cells, strict=True))
+        square = sum(r * (bias[0] ** 2 + bias[1]) for r, (_, bias) in zip(share, cells, strict=True))
+        return np.stack([p, mean, square])
+
+
+First = dict[int, np.ndarray]
+Second = dict[tuple[int, int], np.ndarray]
+
+
+@dataclass(slots=True)
+class _Moves:
+    """A quantity (n,) of a cell, with its first and second derivatives by the predictors."""
+
+    value: np.ndarray
+    first: First = field(default_factory=dict)
+    second: Second = field(default_factory=dict)
+
+    def plus(self, other: _Moves) -> _Moves:
+        """The sum of two quantities that move with other predictors."""
+        return _Moves(self.value + other.value, self.first | other.first, self.second | other.second)
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """One size of a bias: its log weight, what it adds to the mean, and to the variance."""
+
+    log: _Moves
+    shift: _Moves
+    variance: _Moves | None = None
+
+
+class _CellMaker:
+    """Makes the cells of one set of rows."""
+
+    def __init__(self, family: Normal, y: np.ndarray, eta: np.ndarray, derivatives: bool) -> None:
+        self.family, self.y, self.eta, self.derivatives = family, y, eta, derivatives
+        self.at = family._at
+        self.mean = self.of("mean")
+        self.log_s = np.clip(self.of("scale"), -8.0, 6.0)
+        self.s = np.exp(self.log_s)
+        self.weights = self._weights()
+        if family.components > 1:
+            self.h = np.exp(np.clip(self.of("skew"), -3.0, 3.0))
+
+    def of(self, name: str) -> np.ndarray:
+        """A predictor (n,)."""
+        return np.asarray(self.eta[self.at[name]])
+
+    def _weights(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Log weights of the components and the weights, n each."""
+        names = [f"w{j}" for j in range(1, self.family.components)]
+        logs = [np.zeros_like(self.mean), *(self.of(name) for name in names)]
+        total, share = log_sum(logs)
+        return [log - total for log in logs], list(share)
+
+    # --- the sizes of a bias ---
+
+    def sizes(self) -> list[_Size]:
+        """The sizes that a biased row may have, with their weights."""
+        family = self.family
+        first = self._bins() if family.spread else [self._one()]
+        if family.states == 1:
+            return first
+        q, at = self.of("second"), self.at["second"]
+        share = expit(q)
+        curve = {(at, at): -share * (1.0 - share)}
+        first = [
+            replace(size, log=size.log.plus(_Moves(log_expit(-q), {at: -share}, curve))) for size in first
+        ]
+        return [*first, self._second(_Moves(log_expit(q), {at: 1.0 - share}, curve))]
+
+    def _one(self) -> _Size:
+        at, size = self.at["size"], np.exp(np.clip(self.of("size"), -4.0, 5.0))
+        return _Size(_Moves(np.zeros_like(size)), _Moves(size, {at: size}, {(at, at): size}))
+
+    def _second(self, log: _Moves) -> _Size:
+        """The second size: (1.5 + exp(more)) times the first."""
+        a, b = self.at["size"], self.at["more"]
+        size, extra = np.exp(np.clip(self.of("size"), -4.0, 5.0)), np.exp(np.clip(self.of("more"), -3.0, 3.0))
+        shift, part = size * (1.5 + extra), size * extra
+        return _Size(log, _Moves(shift, {a: shift, b: part}, {(a, a): shift, (a, b): part, (b, b): part}))
+
+    def _bins(self) -> list[_Size]:
+        """Five sizes: the lognormal spread, each bin with its own mean and variance."""
+        a, b = self.at["size"], self.at["spread"]
+        size = np.exp(np.clip(self.of("size"), -4.0, 5.0))
+        log_tau = np.clip(self.of("spread"), -5.0, 0.4)
+        if np.ptp(log_tau) == 0.0:
+            # The same for all rows, as it is without terms: once is enough.
+            log_tau = log_tau[:1]
+        even, square = np.full_like(size, -np.log(BINS)), size**2
+        out = []
+        for m, m1, m2, v, v1, v2 in zip(*bin_moments(np.exp(log_tau)), strict=True):
+            curve = {(a, a): size * m, (a, b): size * m1, (b, b): size * m2}
+            shift = _Moves(size * m, {a: size * m, b: size * m1}, curve)
+            curve = {(a, a): 4.0 * square * v, (a, b): 2.0 * square * v1, (b, b): square * v2}
+            variance = _Moves(square * v, {a: 2.0 * square * v, b: square * v1}, curve)
+            out.append(_Size(_Moves(even), shift, variance))
+        return out
+
+    # --- one cell ---
+
+    def _centre(self, j: int) -> _Moves:
+        """Centre of a component without a bias."""
+        mean = self.at["mean"]
+        centre = _Moves(self.mean, {mean: np.ones_like(self.mean)})
+        if j == 0:
+            return centre
+        scale, skew, d = self.at["scale"], self.at["skew"], self.at[f"d{j}"]
+        unit = self.s * self.h
+        away = unit * self.of(f"d{j}")
+        curve = dict.fromkeys(((scale, scale), (scale, skew), (skew, skew)), away)
+        return centre.plus(
+            _Moves(away, {scale: away, skew: away, d: unit}, curve | {(scale, d): unit, (skew, d): unit})
+        )
+
+    def _variance(self, j: int) -> _Moves:
+        """Variance of a component without a bias."""
+        scale = self.at["scale"]
+        if j == 0:
+            v = self.s**2
+            return _Moves(v, {scale: 2.0 * v}, {(scale, scale): 4.0 * v})
+        r = self.at[f"r{j}"]
+        v = (self.s * np.exp(np.clip(self.of(f"r{j}"), -4.0, 4.0))) ** 2
+        curve = dict.fromkeys(((scale, scale), (scale, r), (r, r)), 4.0 * v)
+        return _Moves(v, {scale: 2.0 * v, r: 2.0 * v}, curve)
+
+    def bias_of(self, j: int, size: _Size | None) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance (n,) of the bias of a row of this cell, given its report."""
+        none = np.zeros_like(self.mean)
+        if size is None or size.variance is None:
+            return (none if size is None else size.shift.value), none
+        v0, own = self._variance(j).value, size.variance.value
+        part = own / (v0 + own)
+        return size.shift.value + part * (self.y - self._centre(j).value - size.shift.value), part * v0
+
+    def cell(self, j: int, size: _Size | None) -> Cell:
+        """Component j, without a bias or with one of this size."""
+        c, v = self._centre(j), self._variance(j)
+        if size is not None:
+            c = c.plus(size.shift)
+            v = v if size.variance is None else v.plus(size.variance)
+        u = self.y - c.value
+        made = Cell(self.weights[0][j] - 0.5 * (u * u / v.value + np.log(v.value) + LOG_2PI))
+        if self.family.states:
+            made.log = made.log + log_expit(self.of("who") if size is not None else -self.of("who"))
+        if size is not None:
+            made.log = made.log + size.log.value
+        if self.derivatives:
+            _add_density(made, u, c, v)
+            self._add_weights(made, j, size)
+        return made
+
+    def _add_weights(self, cell: Cell, j: int, size: _Size | None) -> None:
+        if self.family.states:
+            at, p = self.at["who"], expit(self.of("who"))
+            cell.first[at] = -p if size is None else 1.0 - p
+            cell.add(at, at, -p * (1.0 - p))
+        if size is not None:
+            cell.first |= size.log.first
+            for (a, b), value in size.log.second.items():
+                cell.add(a, b, value)
+        places = [self.at[f"w{k}"] for k in range(1, self.family.components)]
+        share = self.weights[1]
+        for k, at in enumerate(places, start=1):
+            cell.first[at] = (1.0 if k == j else 0.0) - share[k]
+            for other, further in enumerate(places[k - 1 :], start=k):
+                cell.add(at, further, -share[k] * ((1.0 if other == k else 0.0) - share[other]))
+
+
+def _add_density(cell: Cell, u: np.ndarray, c: _Moves, v: _Moves) -> None:
+    """Derivatives of log N(y; c, v) through its centre c and variance v; u = y - c."""
+    by_c, by_v = u / v.value, 0.5 * (u * u / v.value - 1.0) / v.value
+    cc, cv, vv = -1.0 / v.value, -by_c / v.value, (0.5 - u * u / v.value) / v.value**2
+    for quantity, slope in ((c, by_c), (v, by_v)):
+        for a, value in quantity.first.items():
+            cell.first[a] = slope * value + cell.first.get(a, 0.0)
+        for (a, b), value in quantity.second.items():
+            cell.add(a, b, slope * value)
+    for one, other, curve in ((c, c, cc), (v, v, vv)):
+        for a, value in one.first.items():
+            for b, further in other.first.items():
+                if a <= b:
+                    cell.add(a, b, curve * value * further)
+    for a, value in c.first.items():
+        for b, further in v.first.items():
+            cell.add(a, b, (2.0 if a == b else 1.0) * cv * value * further)
+
+
+def bin_moments(tau: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Mean and variance (BINS, n) of exp(tau x - tau^2/2) in each bin, with two derivatives by log tau."""
+    step = 1e-3
+    at = [_moments(tau * np.exp(shift)) for shift in (-step, 0.0, step)]
+    out: list[np.ndarray] = []
+    for low, middle, high in zip(*at, strict=True):
+        out += [middle, (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2]
+    return tuple(out)
+
+
+def _moments(tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    cuts = _CUTS[:, None]
+    mean = BINS * np.diff(ndtr(cuts - tau), axis=0)
+    square = BINS * np.exp(tau**2) * np.diff(ndtr(cuts - 2.0 * tau), axis=0)
+    return mean, np.maximum(square - mean**2, 1e-14)
