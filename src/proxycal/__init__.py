@@ -15,6 +15,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning
 if TYPE_CHECKING:
     from proxycal import datasets as datasets
     from proxycal.datasets.nation import simulate_disasters as simulate_disasters
+    from proxycal.formula import fit as fit
     from proxycal.methods.paper.settings import PaperSettings as PaperSettings
     from proxycal.model import ProxyCalibrator as ProxyCalibrator
     from proxycal.model import load as load
@@ -42,6 +43,7 @@ _HOME = {
     "audit": "proxycal.table.audit",
     "calibrate_files": "proxycal.scale.calibrate",
     "datasets": "proxycal.datasets",
+    "fit": "proxycal.formula",
     "inject_bias": "proxycal.testing.simulation",
     "load": "proxycal.model",
     "read_table": "proxycal.reading.table",

@@ -21,10 +21,21 @@ class NotFittedError(ProxycalError, sklearn.exceptions.NotFittedError):
     """Something was asked of a model before `fit`: call fit(table) first."""
 
 
+class NoRatioError(SettingsError, AttributeError):
+    """A ratio was asked of a bias that is added: the attribute exists with scale="log" only."""
+
+
 class Found:
     """The attributes of `ProxyCalibrator` that exist once it is fitted; all are read from `result_`."""
 
     result_: Fit
+
+    @property
+    def formula_(self) -> str:
+        """The fit as one line, outcome ~ proxies | environment, as `proxycal.fit` reads it."""
+        from proxycal.report.summary import formula
+
+        return formula(self._fitted())
 
     @property
     def alpha_(self) -> float:
@@ -143,5 +154,5 @@ class Found:
     def _ratio(self) -> tuple[float, float, float]:
         fit = self._fitted()
         if fit.settings.scale != "log":
-            raise SettingsError("a bias that is added is no ratio: fit with scale='log'")
+            raise NoRatioError("a bias that is added is no ratio: fit with scale='log'")
         return fit.estimate.ratio(fit.settings.sign)

@@ -16,6 +16,7 @@ from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
 from proxycal.found import Found
+from proxycal.manners import Manners
 from proxycal.methods.registry import METHODS
 from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Interval, Missing, Scale, Settings
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding, Prediction
 
 
-class ProxyCalibrator(Found, BaseEstimator):
+class ProxyCalibrator(Found, Manners, BaseEstimator):
     """Finds and removes a reporting bias with proxies that never saw the report.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
@@ -199,10 +200,6 @@ class ProxyCalibrator(Found, BaseEstimator):
             warnings.warn(left_alone, ProxycalWarning, stacklevel=2)
         self._warn_of_gaps(df, kept, "y_cal, p_biased and mu")
         return laid_out(df, predicted.outputs(), kept)
-
-    def transform(self, X: Any) -> Any:
-        """The same as `calibrate`, under the name that scikit-learn's pipelines call."""
-        return self.calibrate(X)
 
     def totals(
         self, df: Any, by: str | None = None, weights: str | None = None, statistic: Statistic = "total"
@@ -362,7 +359,7 @@ class ProxyCalibrator(Found, BaseEstimator):
             return asked
         from proxycal.report.summary import sentence
 
-        return f"{asked}\n{self.result_.verdict}: {sentence(self.result_)}"
+        return f"{asked}\n{self.formula_}\n{self.result_.verdict}: {sentence(self.result_)}"
 
     def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
         """The answer for the rows of a table that have one, and which those are."""

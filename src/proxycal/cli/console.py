@@ -58,6 +58,8 @@ def refuse_replacing(folder: Path, force: bool) -> None:
 
 def result(fit: Fit) -> dict[str, Any]:
     """The result of a fit as plain values."""
+    from proxycal.report.summary import formula
+
     ratio = {}
     if fit.settings.scale == "log":
         value, low, high = fit.estimate.ratio(fit.settings.sign)
@@ -73,6 +75,7 @@ def result(fit: Fit) -> dict[str, Any]:
         "level": fit.settings.level,
         "share_biased": fit.share_biased,
         "rows": fit.n,
+        "formula": formula(fit),
         "method": fit.settings.method,
         "direction": fit.settings.direction,
         "seed": fit.settings.random_state,

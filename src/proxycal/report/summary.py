@@ -14,6 +14,7 @@ from proxycal.report.helps import detectable_text, would_be_found
 from proxycal.report.numbers import change, number, percent, size_text, sized
 from proxycal.report.rows import sizes_vary
 from proxycal.report.shell import listed, role_options, shell
+from proxycal.table.formula import formula_of
 
 if TYPE_CHECKING:
     from proxycal.effect.grouped import Totals
@@ -203,9 +204,15 @@ def sources(fit: Fit) -> dict[str, str]:
     return {role: name for role, name in columns.items() if isinstance(name, str) and role != "outcome"}
 
 
+def formula(fit: Fit) -> str:
+    """The fit as one line: outcome ~ proxies | environment."""
+    return formula_of(fit.roles, fit.settings.scale, fit.settings.log_proxies)
+
+
 def options(fit: Fit) -> dict[str, str]:
-    """What the run was asked beside its roles, as option -> value."""
+    """What the run was asked, as option -> value."""
     asked = {
+        "formula": formula(fit),
         "scale": fit.settings.scale,
         "log_proxies": ", ".join(fit.settings.log_proxies) or "none",
         "effect": fit.settings.effect,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from proxycal.report.numbers import change, size_text, total_text
 from proxycal.report.shell import visible
-from proxycal.report.summary import ratio_between, ratio_text, sentence
+from proxycal.report.summary import formula, ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def show_result(fit: Fit, console: Console | None = None) -> None:
     console = output() if console is None else console
     console.print(Text(fit.verdict, style=_STYLE.get(fit.verdict, "bold")))
     console.print(visible(in_dialect(sentence(fit))))
+    console.print(Text(visible(formula(fit)), style="dim"))
     console.print()
     established = fit.verdict == "bias found"
     if not established:
