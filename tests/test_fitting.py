@@ -85,3 +85,21 @@ def test_a_fit_has_one_thread_whatever_the_cores(table, monkeypatch):
         fit_table(table, ROLES, Settings(direction="over", method="toy"))
         assert threads() == {2}, "the limit is lifted afterwards"
     assert during == [{1}]
+
+
+@pytest.mark.parametrize("method", ["exact", "moments"])
+def test_a_bias_is_found_beside_a_category_of_51_levels(method):
+    rng = np.random.default_rng(0)
+    n, shift = 1500, rng.normal(size=51)
+    state = rng.integers(0, 51, n)
+    z, e = rng.normal(size=n) + shift[state], rng.normal(size=n)
+    biased = rng.random(n) < 1.0 / (1.0 + np.exp(-2.0 * e))
+    columns = {f"p_{j}": z + 0.4 * rng.normal(size=n) for j in range(3)}
+    columns |= {"y": 2.0 * z + 0.5 * rng.normal(size=n) - 5.0 * biased, "e": e}
+    table = pd.DataFrame(columns | {"state": [f"S{code:02d}" for code in state]})
+    fit = fit_table(
+        table, Roles("y", ["p_0", "p_1", "p_2"], ["e", "state"]), Settings(direction="under", method=method)
+    )
+    # Four standard errors: the seed is fixed, and the last digits are the processor's.
+    assert abs(fit.estimate.alpha - 5.0) < 4.0 * fit.estimate.se
+    assert fit.verdict == "bias found"

@@ -5,6 +5,7 @@ A toy method with a known answer stands in for the estimators here.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import replace
 
@@ -308,6 +309,22 @@ def test_a_pipeline_calibrates():
     line = Pipeline(steps).fit(frame, y=None)
     pd.testing.assert_frame_equal(line.transform(frame), found().calibrate(frame))
     pd.testing.assert_frame_equal(Pipeline(steps).fit_transform(frame), line.transform(frame))
+
+
+@pytest.mark.parametrize("make", [lambda: ProxyCalibrator(ROLES, direction="over"), found])
+def test_looking_at_all_of_a_model_raises_nothing(make):
+    model = make()
+    assert "alpha_" in dir(type(model))
+    assert hasattr(model, "ratio_") is False  # the bias is added
+    assert hasattr(model, "ratio_interval_") is False
+    assert all(name for name, _ in inspect.getmembers(model))
+    assert "ProxyCalibrator" in Pipeline([("calibrate", model)])._repr_html_()
+
+
+def test_what_has_no_ratio_says_so():
+    with pytest.raises(SettingsError, match="fit with scale='log'") as refusal:
+        _ = found().ratio_
+    assert isinstance(refusal.value, AttributeError)
 
 
 def test_printing_a_model_says_the_verdict():

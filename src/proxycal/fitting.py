@@ -57,7 +57,8 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
         large = fit_large(pieces, roles, settings)
         _say_too_few(settings.method, large.method, roles, large.validated)
         chosen = replace(settings, method=large.method)
-        return _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
+        kept = _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
+        return _as_asked(kept, settings.method)
     encoder, arrays = Encoder.fit_transform(
         table,
         roles,
@@ -71,7 +72,12 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
     )
     _say_too_few(asked, settings.method, roles, arrays.validated)
     fitted = METHODS[settings.method].fit(arrays, settings)
-    return _kept(table, encoder, arrays, fitted, settings, len(arrays.P))
+    return _as_asked(_kept(table, encoder, arrays, fitted, settings, len(arrays.P)), asked)
+
+
+def _as_asked(fit: Fit, method: str) -> Fit:
+    """The fit with the method that was asked for, where the data chose another."""
+    return fit if method == fit.settings.method else replace(fit, asked_method=method)
 
 
 def _say_too_few(asked: str, chosen: str, roles: Roles, validated: int) -> None:

@@ -372,6 +372,8 @@ class Fit:
     totals : tuple of Totals
         Totals of the fitted rows, or means where some are below zero: in all, and by each categorical
         environment column; none of a table that was read in pieces.
+    asked_method : str
+        The method that was asked for, where the data chose the one in `settings`; "" where both are the same.
     questions : dict
         Refutations and power asked since, by name.
 
@@ -401,6 +403,7 @@ class Fit:
     labels: np.ndarray = field(compare=False, repr=False)
     training: Arrays = field(compare=False, repr=False)
     totals: tuple[Totals, ...] = field(default=(), compare=False, repr=False)
+    asked_method: str = ""
     questions: dict[str, Refutation | Power] = field(default_factory=dict, compare=False, repr=False)
 
     @property

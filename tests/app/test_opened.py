@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from proxycal.app.guess import UNUSED, guess_roles
 from proxycal.app.opened import EXAMPLE, open_example, open_upload
+from proxycal.table.guess import UNUSED, guess_roles
 from proxycal.testing.example import EXAMPLE_ALPHA, biased_weights
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from proxycal.app import views
 from proxycal.app.answer import Answer
-from proxycal.app.guess import guess_roles
 from proxycal.app.tables import Table
 from proxycal.methods.registry import METHODS, register
 from proxycal.report.pictures import Picture
 from proxycal.result import OUTPUT_COLUMNS, Finding
+from proxycal.table.guess import guess_roles
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 

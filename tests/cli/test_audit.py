@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import proxycal as pc
 from proxycal.cli import main
@@ -30,6 +32,26 @@ def test_out_to_the_auditor_and_back(tmp_path, capsys):
     known = back["truth"].notna()
     assert np.allclose(back["truth"][known], sim.truth["y_true"][known])
     assert back["inclusion_probability"].notna().equals(known)
+
+
+@pytest.mark.parametrize(("asked", "method"), [([], None), (["--method", "exact"], "exact")])
+def test_the_fit_after_an_audit_has_a_method_only_where_one_was_chosen(asked, method, tmp_path, capsys):
+    sim = pc.simulate(n=300, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+    place, sheet = (str(tmp_path / name) for name in ("table.csv", "sheet.csv"))
+    sim.table.to_csv(place, index=False)
+    roles = ["--outcome", "y", "--proxies", ",".join(sim.roles.proxies), "--environment", "e_1,e_2"]
+    run, audited = str(tmp_path / "run"), str(tmp_path / "audited.csv")
+    assert main(["fit", place, *roles, "--direction", "over", *asked, "--out", run, "--quiet"]) == 0
+    assert main(["audit", run, place, "--n", "40", "--out", sheet, "--quiet"]) == 0
+    rows = pd.read_csv(sheet)
+    rows.assign(truth=sim.truth["y_true"].to_numpy()[rows["row"] - 2]).to_csv(sheet, index=False)
+    capsys.readouterr()
+    assert main(["audit", run, place, "--filled", sheet, "--out", audited]) == 0
+    said = capsys.readouterr().out
+    command = shlex.split(said[said.index("proxycal fit") :])[1:]
+    assert ("--method" in command) == (method is not None)
+    assert main([*command[: command.index("--out")], "--out", str(tmp_path / "again"), "--quiet"]) == 0
+    assert pc.load(tmp_path / "again").result_.settings.method == (method or "validated")
 
 
 def test_an_empty_sheet_is_refused(tmp_path, capsys):

@@ -6,6 +6,7 @@ import json
 import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.shell import ASKED, ROLES, make_table
@@ -52,7 +53,7 @@ def test_a_stated_direction_is_kept(stated, capsys, here):
     assert command[command.index("--direction") + 1] == "under"
 
 
-def test_gaps_are_one_finding_and_the_next_command_leaves_their_rows_out(capsys, here):
+def test_gaps_are_one_finding_and_the_reader_chooses_what_happens_to_their_rows(capsys, here):
     table = make_table()
     table.loc[[4, 5], "p_1"], table.loc[[5, 9], "hazard"] = None, None
     table.to_csv("gaps.csv", index=False)
@@ -60,9 +61,11 @@ def test_gaps_are_one_finding_and_the_next_command_leaves_their_rows_out(capsys,
     out = capsys.readouterr().out
     assert out.count("Are there missing values?") == 1
     assert "3 of 240 rows: 'p_1' 2, 'hazard' 2; first at rows 6, 7, 11 (the header is row 1)" in out
-    (command,) = next_commands(out)
-    assert command[command.index("--missing") + 1] == "drop"
-    assert main([*command, "--quiet"]) == 0
+    assert "next:   choose what happens to rows with missing values" in out
+    assert "  to leave out incomplete rows:\n" in out
+    commands = next_commands(out)
+    assert [command[command.index("--missing") + 1] for command in commands] == ["drop", "impute"]
+    assert main([*commands[0], "--quiet"]) == 0
 
 
 def test_the_gate_is_closed_while_something_must_be_fixed(capsys, here):
@@ -80,3 +83,45 @@ def test_the_gate_is_closed_while_something_must_be_fixed(capsys, here):
     capsys.readouterr()
     assert main(["check", "bad.csv", *ROLES, "--quiet"]) == 2
     assert capsys.readouterr() == ("", "")
+
+
+def losses(n: int = 400) -> pd.DataFrame:
+    """Amounts of money over several decades, in the outcome and in both proxies."""
+    rng = np.random.default_rng(0)
+    z, income = rng.normal(size=n), rng.normal(size=n)
+    loss = 1e5 * np.exp(1.8 * z + 0.3 * rng.normal(size=n))
+    area = 40.0 * np.exp(1.5 * z + 0.3 * rng.normal(size=n))
+    value = 9.0 * area * np.exp(rng.normal(size=n))
+    return pd.DataFrame({"loss": loss, "area": area, "value": value, "income": income})
+
+
+LOSSES = ["--outcome", "loss", "--proxies", "area,value", "--environment", "income"]
+
+
+def test_the_fit_that_is_printed_follows_what_is_advised(capsys, here):
+    losses().to_csv("losses.csv", index=False)
+    assert main(["check", "losses.csv", *LOSSES, "--direction", "under"]) == 0
+    out = capsys.readouterr().out
+    (command,) = next_commands(out)
+    assert command[command.index("--scale") + 1] == "log"
+    assert command[command.index("--log-proxies") + 1] == "area,value"
+    assert "--missing" not in command
+
+
+def test_what_was_stated_is_kept_beside_what_is_advised(capsys, here):
+    losses().to_csv("losses.csv", index=False)
+    (here / "run.toml").write_text('scale = "linear"\n')
+    stated = ["--direction", "under", "--config", "run.toml", "--log-proxies", "area"]
+    assert main(["check", "losses.csv", *LOSSES, *stated]) == 0
+    (command,) = next_commands(capsys.readouterr().out)
+    assert "--scale" not in command
+    assert command[command.index("--log-proxies") + 1] == "area"
+
+
+def test_nobody_chooses_for_the_reader_what_happens_to_gaps_in_the_outcome(capsys, here):
+    table = make_table()
+    table.loc[[4, 5], "loss"] = None
+    table.to_csv("gaps.csv", index=False)
+    assert main(["check", "gaps.csv", *ASKED]) == 0
+    (command,) = next_commands(capsys.readouterr().out)  # the outcome is never filled in
+    assert command[command.index("--missing") + 1] == "drop"

@@ -43,6 +43,18 @@ def test_quiet_says_nothing(capsys, here, fitted):
     assert capsys.readouterr() == ("", "")
 
 
+def test_quiet_says_nothing_of_how_a_file_was_read_and_keeps_warnings(capsys, here):
+    make_table().assign(loss=lambda table: table["loss"].map("${:,.3f}".format)).to_csv("t.csv", index=False)
+    fit = ["fit", "t.csv", *ASKED, "--config", "small.toml"]
+    assert main([*fit, "--out", "run"]) == 0
+    assert "understood: " in capsys.readouterr().err
+    assert main([*fit, "--out", "again", "--quiet"]) == 0
+    assert "understood: " not in capsys.readouterr().err
+    assert main([*fit, "--out", "-", "--quiet"]) == 2
+    assert "'-' is standard output" in capsys.readouterr().err
+    assert not (here / "-").exists()
+
+
 def test_a_warning_names_options_as_the_shell_has_them(capsys, monkeypatch):
     def reading(*_args):
         warnings.warn("fit with missing='impute'", ProxycalWarning, stacklevel=2)

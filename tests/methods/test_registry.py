@@ -60,8 +60,8 @@ def test_the_command_line_fits_with_it(sim, tmp_path, capsys):
 
 @pytest.mark.usefixtures("toy")
 def test_the_page_offers_it_and_knows_its_time(sim):
-    from proxycal.app.guess import guess_roles
     from proxycal.app.tables import Table
+    from proxycal.table.guess import guess_roles
 
     assert usual_seconds(2000, 10, "toy") == 2.0
     table = Table("t.csv", Path("t.csv"), sim.table)

@@ -13,6 +13,7 @@ from proxycal.fitting import fit_table
 from proxycal.methods.registry import register
 from proxycal.questions.refits import Refit
 from proxycal.questions.refute.refutation import Refutation
+from proxycal.report.shell import asked_settings
 from proxycal.settings import Settings
 from proxycal.store import keep_answers, load_fit, save_fit, versions
 from proxycal.store.folder import load_run, save_run
@@ -53,6 +54,13 @@ def test_a_fit_comes_back_as_it_was(fit, tmp_path):
         if isinstance(other, np.ndarray):
             np.testing.assert_array_equal(one, other)
     assert again.labels.tolist() == fit.labels.tolist()
+
+
+def test_the_method_that_was_asked_for_is_kept_beside_the_one_that_was_used(fit, tmp_path):
+    assert asked_settings(fit).method == "toy"
+    save_fit(tmp_path / "run", replace(fit, asked_method="auto"))
+    again = load_fit(tmp_path / "run")
+    assert (again.settings.method, asked_settings(again).method) == ("toy", "auto")
 
 
 def test_answers_asked_since_are_kept_beside_the_fit(fit, tmp_path):

@@ -108,3 +108,12 @@ def test_a_place_that_cannot_be_written_is_refused(here, monkeypatch):
     for check in (check_run_folder, check_folder, check_output):
         with pytest.raises(StoreError, match="Read-only file system"):
             check("new.csv")
+
+
+@pytest.mark.parametrize("check", [check_run_folder, check_folder])
+def test_standard_output_is_no_folder(here, check):
+    before = names(here)
+    for dash in ("-", Path("-")):
+        with pytest.raises(StoreError, match="'-' is standard output"):
+            check(dash)
+    assert names(here) == before

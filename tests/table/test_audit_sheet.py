@@ -77,3 +77,34 @@ def test_rows_validated_before_stand_for_themselves(table, filled):
 def test_a_sheet_that_does_not_fit_is_one_clear_line(table, filled, change, message):
     with pytest.raises(TableError, match=message):
         take_back(table, ROLES, change(filled))
+
+
+def test_the_sheet_shows_what_names_the_row():
+    n = 40
+    table = pd.DataFrame(
+        {
+            "fips": [f"0{1000 + i}" for i in range(n)],
+            "State": ["TX", "OK"] * (n // 2),
+            "month": pd.date_range("2024-01-01", periods=n),
+            "loss": np.arange(n) + 0.5,
+            "p": np.sin(np.arange(n)),
+            "e": np.cos(np.arange(n)),
+            "clinic_no": np.arange(n) // 2,
+            "note": [f"see file {i}, page {i % 7} of the folder" for i in range(n)],
+        }
+    )
+    plan = Plan(np.array([1, 4]), np.array([0, 0]), np.array([0.2, 0.2]))
+    made = sheet(table, Roles("loss", ["p"], ["e"], cluster="clinic_no"), np.ones(n, dtype=bool), plan)
+    assert list(made) == [
+        "row", "fips", "State", "month", "clinic_no", "loss", "stratum", "inclusion_probability", "truth",
+    ]  # fmt: skip
+    assert made["State"].tolist() == ["OK", "TX"]
+
+
+def test_rows_of_a_file_of_which_some_were_left_out_are_named_as_in_the_file(table):
+    table = table.set_axis(pd.Index([4, 5, 7, 8, 9, 10, 12, 13, 14, 15], name="row of the file"))
+    plan = Plan(np.array([1, 4, 7]), np.array([0, 0, 1]), np.array([0.2, 0.2, 0.5]))
+    filled = sheet(table, ROLES, np.ones(10, dtype=bool), plan).assign(truth=[1.5, 4.5, 7.5])
+    assert filled["row"].tolist() == [5, 9, 13]
+    back = take_back(table, ROLES, filled)
+    assert back["truth"].dropna().to_dict() == {5: 1.5, 9: 4.5, 13: 7.5}

@@ -163,7 +163,7 @@ def test_ten_thousand_levels_are_refused_quickly_and_one_row_groups_are_fine() -
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(20_000, 3)), columns=["y", "p", "e"])
     frame["many"] = [f"level {i % 10_000}" for i in range(20_000)]
-    with pytest.raises(TableError, match="'many' has 10000 levels"):
+    with pytest.raises(TableError, match="'many' makes 9999 of them"):
         Encoder.fit(frame, Roles("y", ["p"], ["e", "many"]))
     assert Encoder.fit(frame, Roles("y", ["p"], ["e"], cluster="many")).transform(frame).cluster.max() == 9999  # type: ignore[union-attr]
     small = frame.head(60).assign(alone=["one"] + ["rest"] * 59)

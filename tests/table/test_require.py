@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.table.require import MAX_LEVELS, require
+from proxycal.table.audit import audit
+from proxycal.table.require import require
 from proxycal.table.roles import Roles
 
 N = 60
@@ -77,8 +78,12 @@ BROKEN: list[tuple[str, Any, list[str]]] = [
     ("built", pd.date_range("2020", periods=N), ["'built'", "dates"]),
     ("income", pd.date_range("2020", periods=N), ["'income'", "dates", "days since"]),
     ("income", [10**400] + [1] * (N - 1), ["'income'", "infinite"]),
-    ("hazard", [f"county {i}" for i in range(N)], ["'hazard'", "60 levels", str(MAX_LEVELS), "group"]),
-    ("hazard", [str(i) for i in range(N)], ["'hazard'", "60 levels", "60 read like numbers"]),
+    (
+        "hazard",
+        [f"county {i}" for i in range(N)],
+        ["'hazard'", "makes 59 of them", "needs at least 124", "group its levels"],
+    ),
+    ("hazard", [str(i) for i in range(N)], ["'hazard'", "60 levels", "60 of which read like numbers"]),
     ("hazard", [None] * N, ["'hazard'", "every value is missing"]),
     ("hazard", [1, "a"] * 30, ["'hazard'", "mixes"]),
     ("weight", [0.0, 1.0] * 30, ["'weight'", "30 zero or negative", "index 0, 2, 4"]),
@@ -156,3 +161,24 @@ def test_a_count_is_a_whole_number_of_at_least_one(bad):
     )
     with pytest.raises(TableError, match=wanted):
         require(table, Roles("y", ["p"], ["e"], counts="times"))
+
+
+def states(n: int = 240, levels: int = 51) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=n)
+    state = [f"state {code % levels:02d}" for code in range(n)]
+    return pd.DataFrame({"loss": z, "p": z + rng.normal(size=n), "e": rng.normal(size=n), "state": state})
+
+
+@pytest.mark.parametrize("levels", [51, 110])
+def test_a_category_may_have_as_many_levels_as_the_rows_carry(levels):
+    roles = Roles("loss", ["p"], ["e", "state"])
+    require(states(levels=levels), roles)
+    assert not [finding for finding in audit(states(levels=levels), roles) if finding.must_fix]
+
+
+def test_too_few_rows_for_a_category_names_it():
+    with pytest.raises(
+        TableError, match="column 'state' makes 129 of them: group its levels or leave it out"
+    ):
+        require(states(levels=130), Roles("loss", ["p"], ["e", "state"]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from proxycal.app.guess import UNUSED, Guess, guess_roles
 from proxycal.app.reproduce import Source
 from proxycal.app.tables import Table, read_upload
+from proxycal.table.guess import UNUSED, Guess, guess_roles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -213,7 +213,7 @@ def _audit_step(page: Page) -> None:
 def checked(frame: Any, roles: Roles, settings: Settings) -> list[Finding]:
     """The findings about a table, those first that a run with these settings would stop at."""
     found = gate(frame, roles, settings)
-    undecided = found.open and found.missing != settings.missing
+    undecided = found.open and settings.missing not in found.missing
     look_at = [
         replace(finding, must_fix=True) if undecided and finding.topic == "missing" else finding
         for finding in found.look_at

@@ -11,12 +11,12 @@ import numpy as np
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
-from proxycal.app.guess import UNUSED
 from proxycal.app.tables import examples, preview, too_large
 from proxycal.methods.registry import METHODS
 from proxycal.questions.refute import REFUTERS
 from proxycal.report.prose import prose
 from proxycal.result import OUTPUT_COLUMNS
+from proxycal.table.guess import UNUSED
 from proxycal.table.roles import Roles
 from proxycal.table.skew import is_skewed_size
 from proxycal.table.surface import APP_CHOICES, speaking
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from proxycal.app.answer import Answer
-    from proxycal.app.guess import Guess
     from proxycal.app.tables import Table
     from proxycal.report.pictures import Picture
     from proxycal.result import Finding
+    from proxycal.table.guess import Guess
 
 # Role, what the page calls it, what it is.
 ROLES = (

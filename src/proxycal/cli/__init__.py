@@ -96,6 +96,7 @@ def _spare_collector() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _spare_collector()
+    console.notes_kept_back.set(False)
     with warnings.catch_warnings(record=True) as caught, speaking("shell"):
         warnings.simplefilter("always", ProxycalWarning)
         try:
@@ -113,6 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     kinds = {str(warning.message): issubclass(warning.category, ReadingNote) for warning in ours}
     with speaking("shell"):
         for message, note in kinds.items():
+            if note and console.notes_kept_back.get():
+                continue
             console.complain(f"{'understood' if note else 'warning'}: {message}")
     return int(code or 0)
 

@@ -11,6 +11,7 @@ import typer
 from proxycal.cli import console
 from proxycal.cli.options import Json, Quiet, Run, SafeCsv, Seed, Table
 from proxycal.errors import ProxycalWarning
+from proxycal.report.shell import asked_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,4 +97,4 @@ def _take_back(
     elif not quiet:
         console.say(f"{known} of {len(audited)} rows are validated: {out}")
         now = replace(roles, truth=name, inclusion=PROBABILITY)
-        console.say_next(console.fit_command(out, now, fit.settings))
+        console.say_next(console.fit_command(out, now, asked_settings(fit)))

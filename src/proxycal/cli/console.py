@@ -8,15 +8,16 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
-from proxycal.table.surface import APP_CHOICES, in_dialect
+from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from proxycal.result import Fit
     from proxycal.settings import Settings
     from proxycal.table.roles import Roles
+
+
+# Whether what was understood of a file is not said, as --quiet asks.
+notes_kept_back: ContextVar[bool] = ContextVar("notes_kept_back", default=False)
+
+
+def keep_notes_back(quiet: bool) -> bool:
+    """What --quiet does beyond its command: notes on how a file was read are not printed."""
+    notes_kept_back.set(quiet)
+    return quiet
 
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
@@ -114,14 +125,14 @@ def print_json(values: dict[str, Any]) -> None:
     print(unseen_as_json(text))
 
 
-def say_choice(**commands: str) -> None:
-    """The commands to run next, by the direction of the bias; where there are two, the reader must choose."""
+def say_choice(commands: Mapping[str, str], choices: str) -> None:
+    """The commands to run next, by the case each is for; where there are several, the reader must choose."""
     if len(commands) == 1:
         say_next(*commands.values())
         return
-    print("\nnext:   choose the direction of the bias; the data cannot tell")
-    for direction, command in commands.items():
-        print(f"  if biased reports are {APP_CHOICES['direction', direction]}:\n        {visible(command)}")
+    print(f"\nnext:   choose {choices}")
+    for case, command in commands.items():
+        print(f"  {case}:\n        {visible(command)}")
 
 
 def free_name(name: str | Path) -> str:

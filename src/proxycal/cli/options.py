@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from proxycal.cli.console import keep_notes_back
 from proxycal.cli.request import Given
 from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
@@ -36,7 +37,10 @@ EngineName = Annotated[str, typer.Option("--engine", help="joblib or dask.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.", callback=keep_notes_back),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula.")

@@ -53,6 +53,12 @@ class Given:
         """
         return [f"--{name}" for name in self.options] + (["--config"] if self.config is not None else [])
 
+    @property
+    def stated(self) -> frozenset[str]:
+        """The settings and roles that were given, in options or the file, by their names in Python."""
+        python = {short: name for name, short in OPTION_NAMES.items()}
+        return frozenset(python.get(name, name) for name in self._values())
+
     def read(self, out: Path | None = None) -> Request:
         """Roles and settings. Options override the file; what neither gives keeps its default.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proxycal.report.numbers import sized
-from proxycal.report.shell import role_options, setting_options, shell
+from proxycal.report.shell import asked_settings, role_options, setting_options, shell
 
 if TYPE_CHECKING:
     from proxycal.result import Finding, Fit
@@ -76,7 +76,9 @@ def _from_finding(fit: Fit, finding: Finding, table: str) -> Help:
     about_outcome = f"column {fit.roles.outcome!r}" in finding.statistic
     if finding.topic == "skew" and about_outcome and fit.settings.scale != "log":
         options = (
-            role_options(fit.roles) | setting_options(fit.settings) | {"--scale": "log", "--out": "run-log"}
+            role_options(fit.roles)
+            | setting_options(asked_settings(fit))
+            | {"--scale": "log", "--out": "run-log"}
         )
         command = shell("proxycal", "fit", table, *(part for option in options.items() for part in option))
     return Help(f"{finding.reading} {finding.remedy}", command)

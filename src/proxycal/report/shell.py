@@ -6,12 +6,13 @@ import csv
 import io
 import re
 import shlex
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxycal.result import Fit
     from proxycal.settings import Settings
     from proxycal.table.roles import Roles
 
@@ -78,6 +79,11 @@ def setting_options(settings: Settings) -> dict[str, str]:
         )
         for name, value in changed(settings).items()
     }
+
+
+def asked_settings(fit: Fit) -> Settings:
+    """The settings as they were asked for, before the data chose a method: what another fit is told."""
+    return replace(fit.settings, method=fit.asked_method or fit.settings.method)
 
 
 def visible(text: str) -> str:

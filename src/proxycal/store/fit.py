@@ -66,6 +66,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
         "alpha_se": estimate.se,
         "alpha_interval": [estimate.low, estimate.high],
         "n": fit.n,
+        "asked_method": fit.asked_method,
         "share_biased": fit.share_biased,
         "estimate": estimate,
         "estimates": fit.estimates,
@@ -111,6 +112,7 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             settings=settings,
             roles=encoder.roles,
             n=int(values["n"]),
+            asked_method=_method(values.get("asked_method", "")),
             versions=run.versions,
             encoder=encoder,
             method_fit=METHODS[settings.method].restore(values["fit"], run.tensors),
@@ -135,6 +137,13 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             f"run folder '{folder}' is inconsistent ({type(error).__name__}: {error}); "
             "restore it from a copy or run `proxycal fit` again"
         ) from error
+
+
+def _method(name: str) -> str:
+    """The method that was asked for: one that there is, or "" where it is the one in the settings."""
+    if name and name not in METHODS:
+        raise ValueError(f"no method is called {name!r}")
+    return name
 
 
 def _check_columns(encoder: Encoder, training: Arrays) -> None:

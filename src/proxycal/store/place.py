@@ -40,6 +40,7 @@ def check_run_folder(folder: Name, tables: Iterable[Name] = ()) -> None:
     tables : what is read meanwhile. A link is followed.
     """
     given, folder = folder, Path(os.path.realpath(folder))
+    _refuse_stream(given)
     with explained(Path(given), "written"):
         refuse_foreign(folder)
         if folder.exists():
@@ -64,6 +65,7 @@ def check_run_folder(folder: Name, tables: Iterable[Name] = ()) -> None:
 
 def check_folder(folder: Name) -> None:
     """Refuse a folder for several files that cannot be written, or that is a run folder."""
+    _refuse_stream(folder)
     with explained(Path(folder), "written"):
         place = Path(os.path.realpath(folder))
         if (place / MANIFEST).exists():
@@ -95,6 +97,14 @@ def check_output(path: Name, tables: Iterable[Name] = (), endings: tuple[str, ..
         if path.exists() and not os.access(path, os.W_OK):
             raise StoreError(f"'{given}' is read-only: choose another name for the output")
         _check_writable(path.parent, given)
+
+
+def _refuse_stream(folder: Name) -> None:
+    """Refuse "-", which means standard output and cannot hold several files."""
+    if os.fspath(folder) == "-":
+        raise StoreError(
+            "'-' is standard output, and several files are written here: name a folder, such as 'run'"
+        )
 
 
 def refuse_foreign(folder: Path) -> None:

@@ -20,7 +20,7 @@ from proxycal.table.truths import truth
 from proxycal.table.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from proxycal.settings import Settings
     from proxycal.table.audited import Trouble
@@ -166,6 +166,25 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
     if table.scale != "log":
         asked = [q for q in asked if q.topic != "negative"]
     return [finding for question in asked for finding in _answers(table, question)]
+
+
+def advised(frame: Any, roles: Roles, settings: Settings, stated: Collection[str] = ()) -> Settings:
+    """The settings with the scale and the logarithms that the audit recommends; `stated` ones are kept.
+
+    >>> import numpy as np, pandas as pd
+    >>> from proxycal.settings import Settings
+    >>> from proxycal.table.roles import Roles
+    >>> z = np.random.default_rng(0).normal(size=200)
+    >>> table = pd.DataFrame({"y": np.exp(2.0 * z), "p": z, "e": z[::-1]})
+    >>> advised(table, Roles("y", ["p"], ["e"]), Settings(direction="under")).scale
+    'log'
+    """
+    as_factor, sizes = skew.advised(_read(frame, roles, settings))
+    if as_factor and "scale" not in stated:
+        settings = replace(settings, scale="log")
+    if sizes and "log_proxies" not in stated:
+        settings = replace(settings, log_proxies=(*settings.log_proxies, *sizes))
+    return settings
 
 
 def _can_be_asked(table: AuditTable, role: str) -> bool:

@@ -13,7 +13,8 @@ import pandas as pd
 from proxycal.errors import TableError
 from proxycal.table.columns import read_column
 from proxycal.table.frames import to_pandas
-from proxycal.table.wording import counted, listed, shown
+from proxycal.table.guess import naming_columns
+from proxycal.table.wording import FILE_ROW, counted, listed, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,16 +57,19 @@ class Plan(Protocol):
 def sheet(frame: Any, roles: Roles, kept: NDArray[np.bool_], plan: Plan) -> pd.DataFrame:
     """The rows to validate, under the index of the table; kept (N,) : the rows that the plan chose from.
 
-    row (line of a file that has a header), id where there is one, the report, stratum (1 is the surest),
-    inclusion_probability, and the truth to be filled in.
+    row (line of the file, or of one that has a header), what names the row (id, cluster, other names of
+    places and groups, dates), the report, stratum (1 is the surest), inclusion_probability, and the truth to
+    be filled in.
     """
     table = to_pandas(frame)
     rows = np.flatnonzero(kept)[plan.rows]
     chosen = table.iloc[rows]
-    columns: dict[str, Any] = {ROW: rows + FIRST_ROW}
-    for name in (roles.id, roles.outcome):
-        if name is not None:
-            columns[name] = chosen[name].to_numpy()
+    columns: dict[str, Any] = {ROW: _lines(table)[rows]}
+    own = (ROW, STRATUM, PROBABILITY, truth_name(roles), roles.outcome)
+    naming = {role: getattr(roles, role) for role in ("id", "cluster")}
+    found = set(naming.values()) | set(naming_columns(table))
+    for name in [*(name for name in table.columns if name in found and name not in own), roles.outcome]:
+        columns[name] = chosen[name].to_numpy()
     columns |= {STRATUM: plan.stratum + 1, PROBABILITY: plan.probability, truth_name(roles): np.nan}
     made = pd.DataFrame(columns, index=chosen.index)
     made.attrs = {"reading": plan.reading, "ratio": plan.ratio, "random": plan.random}
@@ -111,6 +115,13 @@ def take_back(frame: Any, roles: Roles, filled: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def _lines(table: pd.DataFrame) -> NDArray[np.intp]:
+    """(N,) the line of each row in its file; where that is not known, in one with a line of names."""
+    if table.index.name == FILE_ROW:
+        return table.index.to_numpy(dtype=np.intp)
+    return np.arange(len(table)) + FIRST_ROW
+
+
 def _require_columns(filled: pd.DataFrame, names: tuple[str, ...]) -> None:
     absent = [name for name in names if name not in filled.columns]
     if absent:
@@ -124,14 +135,14 @@ def _positions(filled: pd.DataFrame, table: pd.DataFrame, roles: Roles) -> NDArr
     """Where the rows of the sheet stand in the table; each must have the report that it had."""
     row = read_column(filled[ROW], ROW)
     lines = np.full(len(filled), np.nan) if row.numbers is None else row.numbers
-    bad = ~(np.isfinite(lines) & (lines == np.round(lines)) & (lines >= FIRST_ROW))
-    bad |= ~(lines < len(table) + FIRST_ROW)
+    of_table = pd.Index(_lines(table))
+    rows = of_table.get_indexer(pd.Index(lines))
+    bad = rows < 0
     if bad.any():
         raise TableError(
             f"{counted(int(bad.sum()), 'row')} of the audit cannot be found in the table (column "
             f"{shown(ROW)}): give the table that the audit was planned for"
         )
-    rows = (lines - FIRST_ROW).astype(np.intp)
     if len(np.unique(rows)) < len(rows):
         raise TableError(f"the audit names a row twice (column {shown(ROW)}): keep one of them")
     name = roles.outcome

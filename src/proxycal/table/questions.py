@@ -8,17 +8,16 @@ import numpy as np
 import pandas as pd
 
 from proxycal.table.audited import Trouble
+from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.outcome_question import explained
 from proxycal.table.outcome_type import outcome_type
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import (
     LARGEST,
-    MAX_LEVELS,
     MIN_ROWS,
     ROWS_PER_COLUMN,
     encoded_width,
-    number_text,
-    two_readings,
+    fewer_columns,
 )
 from proxycal.table.scale import outlying, varies
 from proxycal.table.surface import choose, convert
@@ -46,7 +45,12 @@ def few_rows(table: AuditTable) -> list[Trouble]:
     """Rows against encoded columns: too few of the first, or so many of the second that a fit takes long."""
     everywhere = np.ones(table.n, dtype=bool)
     # Numbers that were read as text are a finding of their own, not a thousand categories.
-    width = sum(encoded_width(column, everywhere) for column in table.covariates if not number_text(column))
+    widths = {
+        column.name: encoded_width(column, everywhere)
+        for column in table.covariates
+        if not number_text(column)
+    }
+    width = sum(widths.values())
     need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
     if table.n >= need:
         return costly(table.n, width)
@@ -54,7 +58,7 @@ def few_rows(table: AuditTable) -> list[Trouble]:
         Trouble(
             f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",
             f"A fit with {counted(width, 'encoded column')} needs at least {need} rows.",
-            "Add rows or use fewer columns.",
+            _sentence(fewer_columns(*max(widths.items(), key=lambda pair: pair[1], default=("", 0)), width)),
             float(table.n),
             must_fix=True,
         )
@@ -160,35 +164,27 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
                 reading,
                 remedy,
                 float(len(column.levels)),
-                must_fix=role != "environment" or len(column.levels) > MAX_LEVELS,
+                must_fix=role != "environment" or number_codes(column),
             )
         )
     return troubles
 
 
 def levels(table: AuditTable) -> list[Trouble]:
-    """Categories with too many levels, or with levels that hardly occur."""
+    """Categories with levels that hardly occur."""
     troubles = []
     for column in table.covariates:
         if column.codes is None or number_text(column):
             continue
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
         rare = np.flatnonzero(counts < RARE_ROWS)
-        if len(column.levels) > MAX_LEVELS:
-            statistic = f"{len(column.levels)} levels such as {listed(column.levels)}"
-            reading = f"Column {shown(column.name)} has more than {MAX_LEVELS} levels and is refused."
-            remedy = "Group the levels, or leave the column out."
-        elif len(rare) and len(column.levels) > 1:
+        if len(rare) and len(column.levels) > 1:
             names = listed([column.levels[code] for code in rare])
             statistic = f"{counted(len(rare), 'level')} with fewer than {RARE_ROWS} rows ({names}), "
             statistic += table.rows(np.isin(column.codes, rare))
             reading = f"The rare levels of {shown(column.name)} have too few rows to be estimated."
-            remedy = "Group them with others."
-        else:
-            continue
-        refused = len(column.levels) > MAX_LEVELS
-        where = f"column {shown(column.name)}: {statistic}"
-        troubles.append(Trouble(where, reading, remedy, float(len(rare)), must_fix=refused))
+            where = f"column {shown(column.name)}: {statistic}"
+            troubles.append(Trouble(where, reading, "Group them with others.", float(len(rare))))
     return troubles
 
 
@@ -238,7 +234,7 @@ def duplicated(table: AuditTable) -> list[Trouble]:
 def collinear(table: AuditTable) -> list[Trouble]:
     """Sets of proxies and environment columns that nearly add up."""
     twice = {name for names in duplicates(table.covariates) for name in names[1:]}
-    single = [c for c in table.covariates if c.name not in twice and len(c.levels) <= MAX_LEVELS]
+    single = [c for c in table.covariates if c.name not in twice]
     usable = np.ones(table.n, dtype=bool)
     for column in single:
         usable &= ~column.missing if column.numbers is None else np.isfinite(column.numbers)

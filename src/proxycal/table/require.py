@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,8 +10,9 @@ import numpy as np
 from proxycal.errors import SettingsError, TableError
 from proxycal.table.columns import Column, code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
+from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.scale import varies
-from proxycal.table.surface import choose, convert, in_file
+from proxycal.table.surface import choose, convert
 from proxycal.table.trusted import trusted_of
 from proxycal.table.wording import columns_named, counted, listed, rows_of, shown
 
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 Missing = Literal["raise", "drop", "impute"]
 
-MAX_LEVELS = 50
 MIN_ROWS = 20
 ROWS_PER_COLUMN = 2
 # Outcome and weights keep their units and are raised to as much as the sixth power: 1e50**6 is a number.
 LARGEST = 1e50
 # A truth that differs from the report by more than this factor in nine rows of ten is in other units.
 UNITS_FACTOR, UNITS_ROWS = 50.0, 5
-_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +157,10 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     trusted_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
-    width = 0
+    width, widest = 0, ("", 0)
     for role, names in (("proxies", roles.proxies), ("environment", roles.environment)):
         widths = [_usable_width(table.columns[name], kept) for name in names]
+        widest = max([widest, *zip(names, widths, strict=True)], key=lambda pair: pair[1])
         if not any(widths):
             why = "say nothing about the content" if role == "proxies" else "cannot drive a bias"
             raise TableError(
@@ -174,7 +173,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
         dropped = f" after dropping {counted(table.n - n, 'row')} with missing values" if n < table.n else ""
         raise TableError(
             f"the table has {counted(n, 'usable row')}{dropped}, but a fit on {width} proxy and environment "
-            f"columns needs at least {need}: add rows or use fewer columns"
+            f"columns needs at least {need}: {fewer_columns(*widest, width)}"
         )
 
 
@@ -337,30 +336,6 @@ def _numeric(column: Column, role: str) -> NDArray[np.float64]:
     return column.numbers
 
 
-def number_text(column: Column) -> bool:
-    """Whether text was meant as numbers, as most of it reads like numbers."""
-    alike = column.looks_numeric()
-    return len(alike) > 0 and len(alike) >= len(column.levels) / 2
-
-
-def two_readings(column: Column) -> str:
-    """What to do about "50,015" in a file, a whole number or one with decimals; "" for other text.
-
-    >>> from proxycal.table.surface import speaking
-    >>> column = Column("x", "text", np.zeros(1, bool), codes=np.zeros(1, int), levels=("50,015",))
-    >>> with speaking("shell"):
-    ...     two_readings(column)
-    "'50,015' may be 50015 or 50.015: write it one of these ways in the file"
-    """
-    if not in_file():
-        return ""
-    value = next((level.strip() for level in column.levels if _EITHER.fullmatch(level.strip())), "")
-    if not value or any("," in level and not _EITHER.fullmatch(level.strip()) for level in column.levels):
-        return ""
-    whole, decimals = value.replace(",", ""), value.replace(",", ".")
-    return f"{shown(value)} may be {whole} or {decimals}: write it one of these ways in the file"
-
-
 def _refuse_number_text(column: Column, role: str) -> None:
     """Text most of which reads like numbers was meant as numbers: never make categories of it."""
     if number_text(column):
@@ -393,14 +368,27 @@ def encoded_width(column: Column, rows: NDArray[np.bool_]) -> int:
     return max(len(np.unique(column.codes[rows])) - 1, 0)
 
 
+def fewer_columns(name: str, levels: int, width: int) -> str:
+    """What to do where rows are too few for `width` columns, of which one category makes so many.
+
+    >>> fewer_columns("income", 1, 12)
+    'add rows or use fewer columns'
+    >>> fewer_columns("county", 59, 61)
+    "column 'county' makes 59 of them: group its levels or leave it out (what names the rows has the role id)"
+    """
+    if levels <= width / 2 or levels < 2:
+        return "add rows or use fewer columns"
+    return (
+        f"column {shown(name)} makes {levels} of them: group its levels or leave it out (what names the rows "
+        "has the role id)"
+    )
+
+
 def _usable_width(column: Column, kept: NDArray[np.bool_]) -> int:
-    width = encoded_width(column, kept)
-    if width >= MAX_LEVELS:
-        alike = column.looks_numeric()
-        numbers = f" ({len(alike)} read like numbers: {convert()})" if alike else ""
+    if number_codes(column):
         raise TableError(
-            f"column {shown(column.name)} has {width + 1} levels{numbers}, such as {listed(column.levels)}; "
-            f"at most {MAX_LEVELS} can be used: group them or leave the column out "
+            f"column {shown(column.name)} has {len(column.levels)} levels, {len(column.looks_numeric())} of "
+            f"which read like numbers, such as {listed(column.levels)}: {convert()}, or leave the column out "
             "(a column that names the rows has the role id)"
         )
-    return width
+    return encoded_width(column, kept)

@@ -46,11 +46,23 @@ def skewness(x: NDArray[np.float64]) -> float:
     return float((centred**3).mean() / (centred**2).mean() ** 1.5)
 
 
+def advised(table: AuditTable) -> tuple[bool, tuple[str, ...]]:
+    """Whether the log scale is advised for the outcome, and the proxies whose logarithm is."""
+    outcome = table.columns.get(table.roles.outcome)
+    sizes = tuple(
+        name
+        for name in table.roles.proxies
+        if name in table.columns and name not in table.log_proxies and _skewed(table.columns[name])
+    )
+    return table.scale != "log" and outcome is not None and _skewed(outcome), sizes
+
+
 def skewed(table: AuditTable) -> list[Trouble]:
     """An outcome, or proxies, over several decades."""
     troubles = []
-    outcome = table.columns.get(table.roles.outcome)
-    if table.scale != "log" and outcome is not None and _skewed(outcome):
+    as_factor, names = advised(table)
+    if as_factor:
+        outcome = table.columns[table.roles.outcome]
         troubles.append(
             Trouble(
                 _decades(outcome),
@@ -64,13 +76,8 @@ def skewed(table: AuditTable) -> list[Trouble]:
                 _ratio(outcome),
             )
         )
-    sizes = [
-        table.columns[name]
-        for name in table.roles.proxies
-        if name in table.columns and name not in table.log_proxies and _skewed(table.columns[name])
-    ]
-    if sizes:
-        names = [column.name for column in sizes]
+    if names:
+        sizes = [table.columns[name] for name in names]
         troubles.append(
             Trouble(
                 "; ".join(_decades(column) for column in sizes[:3]),

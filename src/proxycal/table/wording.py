@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WIDTH = 60
+# The name of an index that holds the rows of a file, of which some are left out.
+FILE_ROW = "row of the file"
 
 
 def shown(value: Any) -> str:
@@ -49,9 +51,14 @@ def rows_of(mask: NDArray[np.bool_], index: pd.Index | None = None, limit: int =
     >>> with speaking("shell"):
     ...     rows_of(np.array([True, False]))
     'at row 2 (the header is row 1)'
+    >>> rows_of(np.array([False, True]), pd.Index([7, 9], name=FILE_ROW))
+    'at row 9 of the file'
     """
     positions = np.flatnonzero(mask)
     first = positions[:limit]
+    if index is not None and index.name == FILE_ROW:
+        text = ", ".join(str(row) for row in index[first])
+        return f"at row {text} of the file" if len(positions) == 1 else f"first at rows {text} of the file"
     if in_file() and (index is None or _is_position(index)):
         text = f"{', '.join(str(position + 2) for position in first)} (the header is row 1)"
         return f"at row {text}" if len(positions) == 1 else f"first at rows {text}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pandas.api import types
 
+from proxycal.table.causes import cause_in
 from proxycal.table.roles import SINGLE_ROLES
 
 if TYPE_CHECKING:
@@ -139,6 +140,29 @@ def guess_roles(frame: pd.DataFrame) -> tuple[Guess, ...]:
     return tuple(_once(columns, guesses))
 
 
+def naming_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns by which a person finds a row again: ids, codes, names of places and groups, dates.
+
+    >>> import pandas as pd
+    >>> naming_columns(pd.DataFrame({"case_id": range(40), "loss": range(40), "region": ["n", "s"] * 20}))
+    ['case_id', 'region']
+    """
+    columns = [_describe(frame[name], str(name)) for name in frame.columns]
+    return [
+        column.name
+        for column in columns
+        if column.levels > 0
+        and not _is_free_text(column)
+        and (
+            not column.number
+            or _is_date(column)
+            or column.called(_DATE)
+            or column.called(_ID | _CODE | _CLUSTER)
+            or _by_itself(column).role in ("id", "cluster")
+        )
+    ]
+
+
 def _once(columns: list[_Column], guesses: dict[str, Guess]) -> list[Guess]:
     """The guesses; a role of one column goes to the column whose name speaks for it, or to the first."""
     for role in SINGLE_ROLES:
@@ -244,12 +268,20 @@ def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:
             unused.append(Guess(column.name, UNUSED, "also reported: it may have the same bias"))
         elif abs(moves[column.name]) > _COPY or _another_form(column, outcome):
             unused.append(Guess(column.name, UNUSED, f"nearly a copy of {outcome.name}"))
+        elif cause := cause_in(column.words, outcome.words):
+            why = f"'{cause}' in its name: it may decide who reports and how, so it is no proxy"
+            unused.append(Guess(column.name, "environment", why))
         else:
             left.append(column)
     named = [column for column in left if column.called(_PROXY)]
     if named:
         return unused + [
-            Guess(column.name, "proxies", f"its name says '{column.called(_PROXY)}'") for column in named
+            Guess(
+                column.name,
+                "proxies",
+                f"its name says '{column.called(_PROXY)}', another measurement than the report",
+            )
+            for column in named
         ]
     siblings = [column for column in left if _another_time(column, outcome)]
     if siblings:
@@ -260,7 +292,8 @@ def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:
         Guess(
             column.name,
             "proxies",
-            f"correlated with {outcome.name} (rank correlation {moves[column.name]:.2f})",
+            f"correlated with {outcome.name} (rank correlation {moves[column.name]:.2f}): check that it "
+            "measures the same thing and never saw the report",
         )
         for column in best
         if abs(moves[column.name]) >= _MOVES

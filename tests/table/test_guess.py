@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import proxycal
-from proxycal.app.guess import guess_roles
 from proxycal.app.request import roles_from
+from proxycal.table.guess import guess_roles
 
 
 def guessed(table: pd.DataFrame) -> dict[str, str]:
@@ -144,3 +144,38 @@ def test_a_strangers_spreadsheet():
     assert why["notes"] == "free text"
     assert "nearly every row" in why["place"]
     roles_from(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["% rural", "pct_rural", "medincome", "staff_count", "Office", "reporting method", "Population 2020",
+     "pop_density", "UrbanShare", "poverty_rate", "broadband"],
+)  # fmt: skip
+def test_a_circumstance_of_the_report_is_never_suggested_as_a_proxy(name):
+    rng = np.random.default_rng(0)
+    true, n = rng.normal(size=300), 300
+    table = pd.DataFrame(
+        {
+            "loss": true + 0.3 * rng.normal(size=n),
+            "flooded_area": true + 0.3 * rng.normal(size=n),
+            name: -true + 0.1 * rng.normal(size=n),
+            "hazard": rng.choice(["flood", "wind"], n),
+        }
+    )
+    by_name = {guess.column: guess for guess in guess_roles(table)}
+    assert by_name[name].role == "environment"
+    assert "who reports" in by_name[name].why
+    assert by_name["flooded_area"].role == "proxies"
+    assert "measures the same thing" in by_name["flooded_area"].why
+
+
+def test_an_earlier_measurement_of_a_reported_income_stays_a_proxy():
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=300)
+    names = ("reported_income", "income_register", "age")
+    table = pd.DataFrame({name: true + 0.3 * rng.normal(size=300) for name in names})
+    assert guessed(table) == {
+        "reported_income": "outcome",
+        "income_register": "proxies",
+        "age": "environment",
+    }
