@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import proxycal as pc
+from proxycal.datasets import nhanes
+from proxycal.effect.calibrate import predict
 from proxycal.errors import ProxycalWarning, TableError
+from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.candidates import fit_candidates
 from proxycal.methods.validated.conformal import conformal_quantile
 from proxycal.methods.validated.error_mixture import fit_all_rows, fit_validated_rows
+from proxycal.methods.validated.fit import conclude
 from proxycal.methods.validated.gaps import read_gaps
 from proxycal.methods.validated.learn import row_key
+from proxycal.methods.validated.record import Reader
 from proxycal.methods.validated.rows import Rows, heap_unit, on_grid
 from proxycal.methods.validated.stack import combine, stack_weights
+from proxycal.methods.validated.taught import Taught, blocks_of
 from proxycal.methods.validated.totals import design_mean, group_mean
 from proxycal.methods.validated.trees import grow
 from proxycal.report.plots import draw
+from proxycal.settings import Settings
+from proxycal.studies.validated import regression_calibration
+from proxycal.table.encode import Encoder
 
 ROLES = pc.Roles("y", ["p1", "p2"], ["e"], truth="truth")
 N, KNOWN = 500, 60
@@ -140,8 +150,15 @@ def test_candidates_out_of_fold_do_not_see_the_truth():
     assert first.predict(rows, given).values == pytest.approx(second.predict(rows, given).values)
     assert first.names.index("linear") == 2
     known = hidden.known
-    design = np.column_stack([np.ones(400), rows.y, rows.x])
-    by_hand = design @ np.linalg.lstsq(design[known], true[known], rcond=None)[0]
+    # Least squares of the error, with further rows that say of each standardised column: nothing, once.
+    columns = np.column_stack([rows.y, rows.x])
+    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    columns -= columns[known].mean(axis=0)
+    prior = np.column_stack([np.zeros(3), np.eye(3)])
+    design = np.vstack([np.column_stack([np.ones(400), columns])[known], prior])
+    error = np.r_[(true - rows.y)[known], np.zeros(3)]
+    slopes = np.linalg.lstsq(design, error, rcond=None)[0]
+    by_hand = rows.y + slopes[0] + columns @ slopes[1:]
     assert first.predict(rows, given).values[:, 2] == pytest.approx(by_hand)
 
 
@@ -384,3 +401,135 @@ def test_every_row_validated_leaves_nothing_to_calibrate():
 def test_a_truth_that_cannot_be_one_is_named(rows, change, message):
     with pytest.raises(TableError, match=message):
         pc.ProxyCalibrator(ROLES, direction="over").fit(rows.assign(truth=change(rows["truth"])))
+
+
+# --- levels and directions that no validated row has ---
+
+
+def with_offices(rare, seed=0):
+    """Reports near 80 of a truth that is lower by 2 on average; two rows of a rare office, none validated."""
+    rng = np.random.default_rng(seed)
+    rows = table(n=400, known=80, seed=seed)
+    office = rng.choice(["a", "b", "c"], 400).astype(object)
+    other = np.flatnonzero(rows["truth"].isna())[:2]
+    office[office == rare] = next(name for name in "abc" if name != rare)
+    office[other] = rare
+    return rows.assign(y=80.0 + rows["y"], truth=80.0 + rows["truth"], office=office), other
+
+
+@pytest.fixture(scope="module", params=["a", "zz"])
+def rare(request):
+    rows, other = with_offices(request.param)
+    roles = pc.Roles("y", ["p1", "p2"], ["e", "office"], truth="truth")
+    return pc.ProxyCalibrator(roles, direction="over", method="validated").fit(rows), rows, other
+
+
+def test_a_level_without_a_validated_row_is_answered_as_the_average(rare):
+    """Whether the level has a 0/1 column of its own or is the first one, which has none."""
+    model, rows, other = rare
+    done = model.calibrate(rows)
+    moved = np.abs(done["shift"])
+    # Its rows differ from the others by nothing that was learned, so they move by no more than those do.
+    assert moved.iloc[other].max() <= moved.drop(index=other).max()
+
+
+@pytest.fixture(scope="module")
+def people():
+    """NHANES with its rare levels: two people do not know their education."""
+
+    def made(outcome):
+        raw = pd.read_csv(files("proxycal.datasets") / "data" / "nhanes_2017_2018.csv.gz")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(nhanes, "NO_ANSWER", ())
+            rows, _ = nhanes.complete(raw, outcome, list(nhanes.PROXIES))
+        reported, measured = nhanes.OUTCOMES[outcome]
+        roles = pc.Roles(reported, list(nhanes.PROXIES), list(nhanes.ENVIRONMENT))
+        arrays = Encoder.fit_transform(rows, roles)[1]
+        return arrays, rows[measured].to_numpy(), (rows["education"] == "Don't Know").to_numpy()
+
+    return made
+
+
+def draw_of(arrays, truth, share, seed):
+    chosen = np.random.default_rng(seed).choice(arrays.n, round(share * arrays.n), replace=False)
+    shown = np.full(arrays.n, np.nan)
+    shown[chosen] = truth[chosen]
+    return replace(arrays, truth=shown)
+
+
+def test_two_people_of_a_rare_level_keep_a_human_weight(people):
+    """Their answer was 5e17 kg: the coefficient of a level that no validated row has can be any number."""
+    arrays, truth, rare = people("weight")
+    known = draw_of(arrays, truth, 0.1, seed=4)
+    columns = np.hstack([arrays.P, arrays.E])
+    reader = Reader(np.stack([columns.mean(axis=0), columns.std(axis=0)]), 0.0, None, None)
+    rows, none = reader.rows(known), np.zeros((arrays.n, 0))
+    values = fit_candidates(rows, none, (), seed=0).predict(rows, none).values
+    assert rare.sum() == 2
+    assert np.abs(values - arrays.y[:, None])[rare].max() < 10.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outcome", ["weight", "height"])
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_nhanes_with_its_rare_levels(people, outcome, share):
+    """Ten draws: no worse than the regression on the validated rows, and no row moved out of this world."""
+    arrays, truth, _ = people(outcome)
+    settings = Settings(method="validated", direction=nhanes.DIRECTIONS[outcome])
+    exact = METHODS["exact"].fit(arrays, settings)
+    ratios, held, moved = [], [], []
+    for seed in range(10):
+        known = draw_of(arrays, truth, share, seed)
+        done = predict(conclude(known, exact, settings, arrays.n), known)
+        rest = np.isnan(known.truth)
+        columns = np.column_stack([arrays.y, arrays.P, arrays.E])
+        # Levels that the validated rows do not have are left out, as a careful analyst would.
+        columns = columns[:, columns[~rest].std(axis=0) > 0.0]
+        plain = regression_calibration(known.truth, columns)
+        ratios.append(rmse((done.y_cal - truth)[rest]) / rmse((plain - truth)[rest]))
+        held.append(np.mean(((done.y_cal_low <= truth) & (truth <= done.y_cal_high))[rest]))
+        moved.append(np.abs(done.shift)[rest].max())
+    assert np.mean(ratios) <= 1.005
+    assert 0.93 <= np.mean(held) <= 0.97
+    assert max(moved) <= (40.0 if outcome == "weight" else 30.0)
+
+
+def test_a_level_without_a_validated_row_is_named(rare):
+    model, _, other = rare
+    finding = {f.topic: f for f in model.findings_}["level-not-validated"]
+    assert "office" in finding.reading
+    assert finding.value == len(other)
+    assert not finding.ok
+
+
+def test_where_every_level_was_validated_nothing_is_said(model):
+    assert "level-not-validated" not in {finding.topic for finding in model.findings_}
+
+
+def test_rows_of_an_unknown_level_have_the_means_of_their_category():
+    block = blocks_of(("age", "race", "race", "sex"), (False, True, True, True))
+    teach = np.array([[0.5, 1.0, -1.0, 1.0], [-0.5, -1.0, -1.0, -1.0]])
+    taught = Taught.by(teach, block)
+    new = np.array([[9.0, -1.0, 1.0, -1.0], [9.0, 1.0, -1.0, 1.0]])
+    assert taught.pooled(new).tolist() == [[9.0, 0.0, -1.0, -1.0], [9.0, 1.0, -1.0, 1.0]]
+    # Nobody taught the first level of sex either.
+    only = Taught.by(teach[:1], block)
+    assert only.pooled(new)[0].tolist() == [9.0, 1.0, -1.0, 1.0]
+    assert only.gaps(new, ("age", "race=b", "race=c", "sex=m"), ("age", "race", "race", "sex")) == {
+        "race=c": 1,
+        "sex (its first level)": 1,
+    }
+
+
+def test_a_direction_that_no_validated_row_has_changes_nothing():
+    """All validated rows agree in the second feature, up to rounding: what it does is unknown."""
+    rows, true = known_rows()
+    x = rows.x.copy()
+    x[:120, 1] = 3.0 + 1e-14 * np.random.default_rng(0).normal(size=120)
+    given = np.zeros((400, 0))
+    fitted = fit_candidates(replace(rows, x=x), given, (), seed=0)
+    at = fitted.predict(replace(rows, x=x), given).values
+    moved = fitted.predict(replace(rows, x=x + np.array([0.0, 10.0])), given).values
+    place = fitted.names.index("linear")
+    assert moved[:, place] == pytest.approx(at[:, place], abs=1e-6)
+    assert np.abs(at - true[:, None]).max() < 20.0

@@ -43,7 +43,7 @@ from proxycal.store.place import (
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 3
+FORMAT = 4
 # Seconds between two looks at a folder that is being replaced.
 _LOOK = 0.02
 # Formats that run code when they are read. None is ever ours, so one in a run folder was put there.

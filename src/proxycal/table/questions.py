@@ -100,7 +100,7 @@ def missing(table: AuditTable) -> list[Trouble]:
         reading, remedy = f"{reading} and are left out", "Compare with missing='impute'."
     elif settled:
         reading, remedy = f"{reading}, which is filled in and marked", "Compare with missing='drop'."
-    few = settled and rows.mean() <= FEW_GAPS
+    few = settled and float(rows.mean()) <= FEW_GAPS
     return [Trouble(where, f"{reading}. {related}", remedy, float(rows.sum()), ok=few), *troubles]
 
 

@@ -8,7 +8,7 @@ trees, ridge on answers              corrections of the first mixture, on all an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from sklearn.linear_model import RidgeCV
 
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.validated.error_mixture import ErrorMixture, fit_all_rows, fit_validated_rows
+from proxycal.methods.validated.taught import Taught
 from proxycal.methods.validated.trees import Trees, grow
-from proxycal.mixture.least_squares import least_squares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,11 +57,13 @@ class Candidates:
     """Fitted candidates. `given` are the answers (n, g) of other methods, in the order of `given_names`.
 
     centre, scale : (2, w) of reports, features, marks and given answers; and of the features on answers.
-    offset : mean error of the reports. linear, ridge : coefficients, constant first. levels : (g,) what the
+    taught : the levels that the validated rows have. offset : mean error of the reports.
+    linear, ridge : coefficients of the error, constant first. levels : (g,) what the
     truth adds to each given answer on average.
     """
 
     given_names: tuple[str, ...]
+    taught: Taught
     features: Array
     answer_features: Array
     offset: float
@@ -90,6 +92,7 @@ class Candidates:
 
     def predict(self, rows: Rows, given: Array) -> Answers:
         """Answers for rows; their own truth is not looked at."""
+        rows = replace(rows, x=self.taught.pooled(rows.x))
         d = _standard(_plain_features(rows), self.features)
         posteriors = {name: mixture.posterior(rows) for name, mixture in self.mixtures.items()}
         first = posteriors[FIRST]
@@ -97,7 +100,7 @@ class Candidates:
         columns = [
             rows.y,
             rows.y - self.offset,
-            _with_constant(d[:, : 1 + rows.x.shape[1]]) @ self.linear,
+            rows.y + _with_constant(d[:, : 1 + rows.x.shape[1]]) @ self.linear,
             rows.y + _with_constant(d) @ self.ridge,
             *(given + self.levels).T,
             *(posterior.mean for posterior in posteriors.values()),
@@ -110,7 +113,9 @@ class Candidates:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain values and named arrays that rebuild the candidates."""
         own = {name: getattr(self, name) for name in _ARRAYS}
-        parts = {"own": own} | {f"mixture {i}": m.state() for i, m in enumerate(self.mixtures.values())}
+        parts = {"own": own, "taught": self.taught.state()} | {
+            f"mixture {i}": m.state() for i, m in enumerate(self.mixtures.values())
+        }
         if self.trees is not None:
             parts["trees"] = self.trees.state()
         values = {
@@ -127,6 +132,7 @@ class Candidates:
         own: dict[str, Any] = unpack(tensors, "own")
         return cls(
             given_names=tuple(values["given"]),
+            taught=Taught.from_state(unpack(tensors, "taught")),
             offset=float(values["offset"]),
             mixtures={
                 name: ErrorMixture.from_state(unpack(tensors, f"mixture {i}"))
@@ -148,13 +154,13 @@ def fit_candidates(
     start : candidates from nearly the same rows, whose kinds are kept.
     """
     known = rows.known
+    taught = Taught.by(rows.x[known], rows.block)
+    rows = replace(rows, x=taught.pooled(rows.x))
     with_trees = known.sum() >= ROWS_FOR_TREES if start is None else start.trees is not None
     truth, y = rows.truth[known], rows.y[known]
     plain = _plain_features(rows)
     features = _scales(plain)
     d = _standard(plain, features)[known]
-    plain_design = _with_constant(d[:, : 1 + rows.x.shape[1]])
-    linear = least_squares(plain_design, truth)
     mixtures = {
         name: fit_all_rows(rows, *how, None if start is None else start.mixtures[name])
         for name, how in MIXTURES.items()
@@ -167,10 +173,11 @@ def fit_candidates(
     f = _standard(answers, answer_features)[known]
     return Candidates(
         given_names=names,
+        taught=taught,
         features=features,
         answer_features=answer_features,
         offset=float(np.mean(y - truth)),
-        linear=linear,
+        linear=_regression(d[:, : 1 + rows.x.shape[1]], truth - y),
         ridge=_ridge(d, truth - y, STRENGTHS),
         levels=np.array(
             [
@@ -204,6 +211,18 @@ def _standard(columns: Array, scales: Array) -> Array:
 
 def _with_constant(columns: Array) -> Array:
     return np.column_stack([np.ones(len(columns)), columns])
+
+
+def _regression(x: Array, target: Array) -> Array:
+    """Coefficients of least squares, constant first, with a prior that is worth one row.
+
+    A direction that the rows do not contain has coefficient 0, and one that they hardly contain nearly so:
+    without the prior its coefficient may be any number.
+    """
+    centre = x.mean(axis=0)
+    centred = x - centre
+    slopes = np.linalg.solve(centred.T @ centred + np.eye(x.shape[1]), centred.T @ (target - target.mean()))
+    return np.r_[target.mean() - centre @ slopes, slopes]
 
 
 def _ridge(x: Array, target: Array, strengths: Array) -> Array:

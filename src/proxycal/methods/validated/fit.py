@@ -17,7 +17,7 @@ from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.conformal import spread_power
 from proxycal.methods.validated.gaps import read_gaps
 from proxycal.methods.validated.learn import learn
-from proxycal.methods.validated.record import Reader, ValidatedFit, key_of
+from proxycal.methods.validated.record import Reader, ValidatedFit, key_of, sources_of
 from proxycal.methods.validated.rows import heap_unit
 from proxycal.methods.validated.thresholds import LEAST_ROWS, MOST_GRADED, MOST_OTHERS
 from proxycal.methods.validated.totals import design_of
@@ -104,10 +104,13 @@ def conclude(arrays: Arrays, exact: MethodFit, settings: Settings, n: int) -> Va
     )
     verdict = judge(reading, exact, shown)
     others = n - int(known.sum())
+    untaught = learned.full.taught.gaps(
+        reader.rows(arrays).x, arrays.proxy_names + arrays.environment_names, sources_of(arrays)
+    )
     return replace(
         fit,
         verdict=verdict,
-        findings=findings(verdict, reading, exact, learned.stack, learned.full.names, others),
+        findings=findings(verdict, reading, exact, learned.stack, learned.full.names, others, untaught),
     )
 
 

@@ -15,6 +15,7 @@ from proxycal.methods.validated.candidates import Candidates
 from proxycal.methods.validated.gaps import GapReading
 from proxycal.methods.validated.learn import answer, fold_of, row_key
 from proxycal.methods.validated.rows import Rows, on_grid
+from proxycal.methods.validated.taught import blocks_of
 from proxycal.methods.validated.totals import Design
 from proxycal.result import Estimate, Finding, Gaps, Prediction, number
 
@@ -54,7 +55,8 @@ class Reader:
         y = outcome_of(arrays)
         x = (np.hstack([arrays.P, arrays.E]) - self.scales[0]) / self.scales[1]
         truth = np.full(arrays.n, np.nan) if arrays.truth is None else arrays.truth
-        return Rows(y, x, truth, on_grid(y, self.heap_unit))
+        block = blocks_of(sources_of(arrays), arrays.proxy_categorical + arrays.categorical)
+        return Rows(y, x, truth, on_grid(y, self.heap_unit), block)
 
     def given(self, arrays: Arrays) -> Array:
         """Answers of the other methods, (n, 1 or 2)."""
@@ -237,6 +239,11 @@ _VALUES = (
     "design",
     "spread_power",
 )
+
+
+def sources_of(arrays: Arrays) -> tuple[str, ...]:
+    """The column of the table that each feature comes from."""
+    return arrays.proxy_source + arrays.environment_source
 
 
 def key_of(arrays: Arrays) -> Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from proxycal.methods.validated.taught import NUMBER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,12 +26,18 @@ class Rows:
     """n rows: reports y (n,), features x (n, p) of about unit scale, truth (n,) with NaN where unknown.
 
     heap : (n,) whether the report is a round number, where such reports are frequent; else all False.
+    block : (p,) the category that each 0/1 feature belongs to, -1 for a number; all numbers where not given.
     """
 
     y: Array
     x: Array
     truth: Array
     heap: NDArray[np.bool_]
+    block: NDArray[np.int64] = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        if self.block is None:
+            object.__setattr__(self, "block", np.full(self.x.shape[1], NUMBER))
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -38,7 +46,7 @@ class Rows:
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Some of the rows, by position."""
-        return Rows(self.y[rows], self.x[rows], self.truth[rows], self.heap[rows])
+        return Rows(self.y[rows], self.x[rows], self.truth[rows], self.heap[rows], self.block)
 
     def hiding(self, rows: NDArray[np.intp]) -> Rows:
         """The same rows, some of them as if they had not been validated."""

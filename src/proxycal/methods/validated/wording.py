@@ -10,6 +10,8 @@ from proxycal.methods.validated.thresholds import SHOWN_T
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from proxycal.methods.registry import MethodFit
     from proxycal.methods.validated.gaps import GapReading
     from proxycal.methods.validated.stack import Stack
@@ -44,10 +46,15 @@ def findings(
     stack: Stack,
     names: tuple[str, ...],
     others: int,
+    untaught: Mapping[str, int],
 ) -> tuple[Finding, ...]:
     """The reason for the verdict first, then what the errors look like and how the answer was chosen."""
-    found = (shown_bias(verdict, reading, exact), error_shape(reading, exact), chosen(stack, names))
-    return (*found, nothing_left(reading.n)) if others == 0 else found
+    found = [shown_bias(verdict, reading, exact), error_shape(reading, exact), chosen(stack, names)]
+    if untaught:
+        found.append(levels_without_truth(untaught))
+    if others == 0:
+        found.append(nothing_left(reading.n))
+    return tuple(found)
 
 
 def shown_bias(verdict: Verdict, reading: GapReading, exact: MethodFit) -> Finding:
@@ -142,6 +149,23 @@ def chosen(stack: Stack, names: tuple[str, ...]) -> Finding:
         ok=True,
         topic="answer",
         value=stack.own,
+    )
+
+
+def levels_without_truth(rows: Mapping[str, int]) -> Finding:
+    """Said where some rows have a level that no validated row has; rows : how many, by level."""
+    count = sum(rows.values())
+    named = ", ".join(f"{level} ({held:,})" for level, held in list(rows.items())[:5])
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    return Finding(
+        "Do validated rows have every level?",
+        f"{len(rows)} without a validated row",
+        f"No validated row has {named}{more}: what such a level does to a report is unknown, so it counts as "
+        "average, and these rows are calibrated by their report and their other columns.",
+        "Validate rows of these levels, or group them with similar ones.",
+        ok=False,
+        topic="level-not-validated",
+        value=float(count),
     )
 
 
