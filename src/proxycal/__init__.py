@@ -8,6 +8,7 @@ Names are loaded on first use, so that `import proxycal` is quick and loads no t
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import ProxycalError, ProxycalWarning
@@ -52,6 +53,10 @@ _HOME = {
 }
 
 __all__ = ["ProxycalError", "ProxycalWarning", "__version__", *sorted(_HOME)]
+
+
+# One logger, silent until somebody listens: logging.basicConfig(level="INFO"), or -v in a shell.
+logging.getLogger("proxycal").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ table --Encoder--> arrays --method--> MethodFit --effect--> rows that pages show
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from proxycal.table.roles import Roles
 
 
+_LOG = logging.getLogger("proxycal")
+
+
 def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     """Fit a frame, or pieces of a table; in pieces where it is large, as `ProxyCalibrator.fit` says.
 
@@ -54,6 +58,7 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
 def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
     pieces = pieces_of(table, roles, settings)
     if pieces is not None:
+        _LOG.info("reading the table in pieces")
         large = fit_large(pieces, roles, settings)
         _say_too_few(settings.method, large.method, roles, large.validated)
         chosen = replace(settings, method=large.method)
@@ -71,6 +76,7 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
         replace(settings, method=METHODS[settings.method].choose(arrays.validated)),
     )
     _say_too_few(asked, settings.method, roles, arrays.validated)
+    _LOG.info("read: %s rows to fit; method %s, asked for %s", arrays.n, settings.method, asked)
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _as_asked(_kept(table, encoder, arrays, fitted, settings, len(arrays.P)), asked)
 
@@ -111,6 +117,9 @@ def _kept(
     named: pd.DataFrame | None = None,
 ) -> Fit:
     """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels."""
+    _LOG.info("fitted: %s, alpha %.4g (se %.2g)", fitted.verdict, fitted.estimate.alpha, fitted.estimate.se)
+    for row in fitted.estimates:
+        _LOG.debug("estimate: %s %.6g (se %.3g) %s", row.name, row.alpha, row.se, row.note)
     allowed = METHODS[settings.method].allows
     about = describe(table, encoder, arrays, settings, allowed, named)
     predicted = predict(fitted, arrays, about.shown)

@@ -31,6 +31,7 @@ from proxycal.cli import (
     totals,
     web,
 )
+from proxycal.cli.streams import streamed
 from proxycal.errors import ProxycalError, ProxycalWarning, ReadingNote
 from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
@@ -45,7 +46,7 @@ app = typer.Typer(
     name="proxycal",
     help="Calibrate a biased measurement with proxies that never saw the report.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -63,7 +64,7 @@ for _command in (
     experiment.experiment,
     bench.bench,
 ):
-    app.command()(_command)
+    app.command()(streamed(_command))
 app.command("app")(web.serve_app)
 
 
@@ -97,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _spare_collector()
     console.notes_kept_back.set(False)
+    console.SPOKEN_OF.clear()
     with warnings.catch_warnings(record=True) as caught, speaking("shell"):
         warnings.simplefilter("always", ProxycalWarning)
         try:

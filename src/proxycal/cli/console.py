@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import shlex
 import sys
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,40 @@ def keep_notes_back(quiet: bool) -> bool:
     """What --quiet does beyond its command: notes on how a file was read are not printed."""
     notes_kept_back.set(quiet)
     return quiet
+
+
+# Names to say in place of those of temporary files.
+SPOKEN_OF: dict[str, str] = {}
+
+
+def spoken(text: str) -> str:
+    """The text with the names that the reader gave, in place of temporary ones."""
+    # The longest first: one may be the beginning of another.
+    for path, said in sorted(SPOKEN_OF.items(), reverse=True):
+        if said == "-":
+            text = text.replace(f"'{path}'", "standard input").replace(f"{path}:", "standard input:")
+        text = text.replace(path, said)
+    return text
+
+
+def log_to_stderr(verbose: int) -> None:
+    """Show what the package logs, on standard error, if that was asked for; the steps, or details too."""
+    logger = logging.getLogger("proxycal")
+    for handler in [each for each in logger.handlers if isinstance(each, _Shown)]:
+        logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+    if verbose:
+        logger.addHandler(_Shown())
+        logger.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+
+
+class _Shown(logging.Handler):
+    """A line on standard error for each record, with the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print it."""
+        at = time.strftime("%H:%M:%S", time.localtime(record.created))
+        complain(f"{at} {record.getMessage()}")
 
 
 def read(table: Path, roles: Roles) -> pd.DataFrame:
@@ -115,7 +151,7 @@ def say_next(*command: object) -> None:
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(visible(in_dialect(" ".join(text.split()))), file=sys.stderr)
+    print(visible(in_dialect(" ".join(spoken(text).split()))), file=sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:

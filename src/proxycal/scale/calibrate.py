@@ -8,6 +8,7 @@ the parts stand in a hidden folder beside it until all are there and are then jo
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     Name = str | os.PathLike[str]
 
 
+_LOG = logging.getLogger("proxycal")
 # Bytes of tables below which starting further processes takes longer than the work.
 SMALL = 16 * 2**20
 
@@ -126,6 +128,7 @@ def calibrate_files(
     into_folder = _is_folder(place, names)
     fit, digest = load_fit(run), run_digest(run)
     sources = _look(names, fit, how)
+    _LOG.info("calibrating %s rows of %s tables", sum(one.rows for one in sources), len(sources))
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
     todo = [_Work(run, digest, sources[one.table], one, into_folder or one.start == 0, safe) for one in parts]
@@ -161,6 +164,7 @@ def _into_folder(todo: Sequence[_Work], folder: Path, how: _How) -> _Done:
         _tell(how, resumed, len(todo))
         for part in _done_by_workers(left, folder, how):
             record(folder, part)
+            _LOG.debug("written: %s, %s rows", part.name, part.rows)
             finished[part.name] = part
             _tell(how, len(finished), len(todo))
     except ProxycalError:
