@@ -19,6 +19,7 @@ from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.guess import UNUSED
 from proxycal.table.roles import Roles
 from proxycal.table.skew import is_skewed_size
+from proxycal.table.small_counts import are_small_counts
 from proxycal.table.surface import APP_CHOICES, speaking
 from proxycal.testing.example import ADULTS, EXAMPLE_ALPHA
 
@@ -68,8 +69,7 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
     sizes = [
         guess.column
         for guess in guesses
-        if is_numeric_dtype(table.frame[guess.column])
-        and is_skewed_size(table.frame[guess.column].to_numpy(dtype=float, na_value=np.nan))
+        if is_numeric_dtype(table.frame[guess.column]) and is_skewed_size(_numbers(table, guess.column))
     ]
     outcome = next((guess.column for guess in guesses if guess.role == "outcome"), None)
     return _filled(
@@ -90,11 +90,15 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
             f"The values of {outcome} span several decades: a biased report of such a size is more often a "
             "share of the truth than the truth less a fixed amount. Consider "
             f"“{APP_CHOICES['scale', 'log']}”."
-            if outcome in sizes
+            if outcome in sizes and not are_small_counts(_numbers(table, outcome))
             else ""
         ),
         sizes=[name for name in sizes if name != outcome],
     )
+
+
+def _numbers(table: Table, column: str) -> np.ndarray:
+    return table.frame[column].to_numpy(dtype=float, na_value=np.nan)
 
 
 def _gaps(table: Table, guesses: Sequence[Guess]) -> int:

@@ -22,6 +22,7 @@ from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Data
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
+from proxycal.table.small_counts import are_small_counts
 from proxycal.table.surface import choose
 from proxycal.tails import t_sf
 
@@ -44,7 +45,8 @@ def further_findings(
     fit: MethodFit, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
 ) -> list[Finding]:
     """Findings that take more work than a fit should; before : those of the fit."""
-    on_logs = isinstance(fit, LogFit)
+    # Where the log scale is taken already, or would be refused, nobody is sent there.
+    no_logs = isinstance(fit, LogFit) or are_small_counts(outcome_of(arrays))
     if isinstance(fit, LogFit):
         # What the method assumes, it assumes of the logarithms of the positive rows.
         fit, arrays = fit.inner, positive_logs(arrays)
@@ -59,12 +61,12 @@ def further_findings(
     moved = moved_proxies(P, E, weights, cluster)
     findings = [
         exclusion(P, arrays.proxy_names, E, p, own_bias(arrays, settings), moved, weights, cluster),
-        even_noise(square, E, weights, details.models_noise, cluster, on_logs),
+        even_noise(square, E, weights, details.models_noise, cluster, no_logs),
         # Where no bias is claimed, what was reported is taken as it is.
         direct_environment(
             y - predicted.shift if claimed else y, P, E, p, alpha, se, weights, details.models_direct, cluster
         ),
-        noise_shape(noise, p, bias, weights, details.models_shape, cluster, on_logs),
+        noise_shape(noise, p, bias, weights, details.models_shape, cluster, no_logs),
         gap_in_content(predicted.mu, E, weights),
         leverage(y, P, E, p, weights, cluster, asked=fit.verdict != "no bias found"),
     ]
@@ -154,12 +156,12 @@ def own_bias(arrays: Arrays, settings: Settings) -> Array:
 
 
 def even_noise(
-    square: Array, E: Array, weights: Array, modelled: bool, cluster: Cluster = None, on_logs: bool = False
+    square: Array, E: Array, weights: Array, modelled: bool, cluster: Cluster = None, no_logs: bool = False
 ) -> Finding:
     """Whether the noise is equally large in every environment.
 
     square : (n,) expected squared noise. modelled : whether the fitted shape lets it differ, by E or by
-    component. on_logs : whether the outcome is a logarithm already.
+    component. no_logs : whether the log scale is no remedy.
     """
     p = size_of_noise_p(square, E, weights, cluster)
     even = p >= THRESHOLDS.noise_p
@@ -171,7 +173,7 @@ def even_noise(
         reading, remedy = f"{depends}; the fitted model allows for it.", NOTHING
     else:
         reading = f"{depends}: where it is larger, p_biased is more certain than it should be."
-        remedy = _other_scale(on_logs, "compare with method='moments'")
+        remedy = _other_scale(no_logs, "compare with method='moments'")
     return Finding(
         question="Is the noise equally large in every environment?",
         statistic=f"Wald test of the size of the noise on the environment, p = {p:.2g}",
@@ -235,7 +237,7 @@ def noise_shape(
     weights: Array,
     modelled: bool,
     cluster: Cluster = None,
-    on_logs: bool = False,
+    no_logs: bool = False,
 ) -> Finding:
     """Whether the noise is normal: skewness and kurtosis, over who may be biased (Jarque and Bera).
 
@@ -251,7 +253,7 @@ def noise_shape(
         reading, remedy = f"The noise is not normal {numbers}; the fitted model allows for it.", NOTHING
     else:
         reading = f"The noise is not normal {numbers}: a skew or an outlier may pass for a bias, or hide one."
-        remedy = _other_scale(on_logs, "compare with method='exact', which compares shapes")
+        remedy = _other_scale(no_logs, "compare with method='exact', which compares shapes")
     return Finding(
         question="Is the noise normal?",
         statistic=f"skewness {skew:.2f}; skewness and kurtosis together, p = {p:.2g}",
@@ -263,8 +265,8 @@ def noise_shape(
     )
 
 
-def _other_scale(on_logs: bool, otherwise: str) -> str:
-    advice = otherwise if on_logs else f"{choose('scale', 'log')} if the outcome is a size, or {otherwise}"
+def _other_scale(no_logs: bool, otherwise: str) -> str:
+    advice = otherwise if no_logs else f"{choose('scale', 'log')} if the outcome is a size, or {otherwise}"
     return f"{advice[0].upper()}{advice[1:]}."
 
 

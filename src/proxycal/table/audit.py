@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import TableError
 from proxycal.result import Finding
-from proxycal.table import questions, skew, weighting
+from proxycal.table import questions, skew, small_counts, weighting
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
@@ -30,6 +30,8 @@ _SHOWN_COLUMNS = 10
 # Questions about roles that a table need not have, and those of them that ask about numbers.
 _OPTIONAL = ("weights", "counts", "cluster", "truth", "trusted", "id")
 _NUMBERS = ("weights", "counts", "truth")
+# Questions of the log scale alone.
+_OF_LOGS = ("negative", "small-counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,12 @@ _QUESTIONS = (
         "Is the outcome 0 or more?",
         "The outcome is 0 or more, as a bias that is a factor needs.",
         skew.negative,
+    ),
+    _Question(
+        "small-counts",
+        "Is the outcome no small count?",
+        "The outcome is no count of which a good part is small, which the log scale cannot take.",
+        small_counts.small_counts,
     ),
     _Question(
         "atom",
@@ -164,7 +172,7 @@ def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Fi
     table = _read(frame, roles, settings)
     asked = [q for q in _QUESTIONS if q.topic not in _OPTIONAL or _can_be_asked(table, q.topic)]
     if table.scale != "log":
-        asked = [q for q in asked if q.topic != "negative"]
+        asked = [q for q in asked if q.topic not in _OF_LOGS]
     return [finding for question in asked for finding in _answers(table, question)]
 
 

@@ -28,6 +28,7 @@ from proxycal.table.require import (
     weights_of,
 )
 from proxycal.table.roles import Roles
+from proxycal.table.small_counts import refuse_small_counts
 from proxycal.table.trusted import trusted_of
 from proxycal.table.wording import columns_named, counted, shown
 
@@ -167,6 +168,7 @@ class Encoder:
         require_read(table, roles, kept)
         if scale == "log":
             refuse_negative(table, roles)
+            refuse_small_counts(outcome_of(table, roles)[kept], roles.outcome)
         weights = row_weights(counts_of(table, roles)[kept], weights_of(table, roles)[kept])
         covariates = [table.columns[name].take(kept) for name in (*roles.proxies, *roles.environment)]
         codes = fit_codes(covariates, weights, missing == "impute", log_proxies)

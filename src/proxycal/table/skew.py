@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.table.audited import Trouble
+from proxycal.table.small_counts import are_small_counts
 from proxycal.table.surface import choose, choose_columns
 from proxycal.table.wording import counted, listed, shown
 
@@ -54,7 +55,8 @@ def advised(table: AuditTable) -> tuple[bool, tuple[str, ...]]:
         for name in table.roles.proxies
         if name in table.columns and name not in table.log_proxies and _skewed(table.columns[name])
     )
-    return table.scale != "log" and outcome is not None and _skewed(outcome), sizes
+    as_factor = table.scale != "log" and outcome is not None and _skewed(outcome) and not _small(outcome)
+    return as_factor, sizes
 
 
 def skewed(table: AuditTable) -> list[Trouble]:
@@ -109,6 +111,10 @@ def negative(table: AuditTable) -> list[Trouble]:
 
 def _skewed(column: Column) -> bool:
     return column.numbers is not None and is_skewed_size(column.numbers)
+
+
+def _small(column: Column) -> bool:
+    return column.numbers is not None and are_small_counts(column.numbers)
 
 
 def _ratio(column: Column) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _BY_HELP = (
     "skew",
     "negative",
+    "small-counts",
     "copy",
     "scale",
     "relevance",
