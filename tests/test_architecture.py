@@ -30,6 +30,7 @@ FRAME_ROOMS = {
     "datasets",
     "testing",
     "studies",
+    "analysis",
     "model",
     "fitting",
 } | DOORS

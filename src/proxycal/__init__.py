@@ -15,6 +15,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning
 
 if TYPE_CHECKING:
     from proxycal import datasets as datasets
+    from proxycal.analysis.pool import pool as pool
     from proxycal.datasets.nation import simulate_disasters as simulate_disasters
     from proxycal.formula import fit as fit
     from proxycal.methods.paper.settings import PaperSettings as PaperSettings
@@ -47,6 +48,7 @@ _HOME = {
     "fit": "proxycal.formula",
     "inject_bias": "proxycal.testing.simulation",
     "load": "proxycal.model",
+    "pool": "proxycal.analysis.pool",
     "read_table": "proxycal.reading.table",
     "simulate": "proxycal.testing.simulation",
     "simulate_disasters": "proxycal.datasets.nation",

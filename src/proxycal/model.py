@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator
 
+from proxycal.analysis.after import AfterCalibration
 from proxycal.effect.calibrate import predict
 from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.files import write_bytes
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding, Prediction
 
 
-class ProxyCalibrator(Found, Manners, BaseEstimator):
+class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
     """Finds and removes a reporting bias with proxies that never saw the report.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}

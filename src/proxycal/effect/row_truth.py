@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 class RowBias:
     """What a fit knows of the bias of n rows, on the scale of the fit.
 
-    p : (n,) probability of a bias. size : (n,) the bias of a row that has one, signed: truth = y - size.
-    p_slope, size_slope : (n, k) how both move with the k parameters that all rows share.
+    p : (n,) probability of a bias. size : (n,) the bias of a row that has one, signed: truth = y - size, or
+    truth = y exp(-size) where it is a factor. p_slope, size_slope : (n, k) how both move with the k
+    parameters that all rows share. spread : (n,) sd of the size of a row where sizes vary, else None.
     """
 
     p: np.ndarray
     size: np.ndarray
     p_slope: np.ndarray
     size_slope: np.ndarray
+    spread: np.ndarray | None = None
+    factor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,9 @@ def row_truth(fitted: MethodFit, arrays: Arrays) -> RowTruth:
     if own is not None:
         truth: RowTruth = own(arrays)
         return truth
-    return truth_of_states(truth_of_shift, arrays.y, row_bias(fitted, arrays), shared_cov(fitted))
+    bias = row_bias(fitted, arrays)
+    states = truth_of_factor if bias.factor else truth_of_shift
+    return truth_of_states(states, arrays.y, bias, shared_cov(fitted))
 
 
 def is_known(fitted: MethodFit) -> bool:

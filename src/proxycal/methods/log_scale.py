@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from proxycal.effect.row_truth import (
-    RowTruth,
-    row_bias,
-    shared_cov,
-    sure_of,
-    truth_of_factor,
-    truth_of_states,
-)
+from proxycal.effect.draws import draw_truth
+from proxycal.effect.row_truth import row_bias, shared_cov, sure_of
 from proxycal.errors import TableError
 from proxycal.methods.checks.zeros import ZeroTest, fit_zeros, zero_test
 from proxycal.methods.packing import pack, unpack
@@ -34,6 +28,8 @@ from proxycal.result import Effects, Finding, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from proxycal.effect.draws import Draws
+    from proxycal.effect.row_truth import RowBias
     from proxycal.methods.registry import MethodFit
     from proxycal.result import Details, Estimate, Prediction, Verdict
     from proxycal.settings import Settings
@@ -181,10 +177,23 @@ class LogFit:
             mu=np.exp(inner.mu) * self.spread,
         )
 
-    def row_truth(self, arrays: Arrays) -> RowTruth:
-        """The true outcome of each row, with the error that all rows share; a zero is a zero."""
-        bias = row_bias(self.inner, self._in_logs(arrays))
-        return truth_of_states(truth_of_factor, outcome_of(arrays), bias, self.shared_cov)
+    def row_bias(self, arrays: Arrays) -> RowBias:
+        """Who is biased, and by which factor; of a zero, whatever it is, nothing is left."""
+        return replace(row_bias(self.inner, self._in_logs(arrays)), factor=True)
+
+    def draw_truth(
+        self, arrays: Arrays, draws: Draws, places: np.ndarray, outside: np.ndarray | None
+    ) -> np.ndarray:
+        """Draws (m, n) of the true outcome: of logarithms, and back; a zero is a zero."""
+        y = outcome_of(arrays)
+        logs = self._in_logs(arrays)
+        if arrays.truth is not None:
+            logs = replace(logs, truth=np.log(np.where(arrays.truth > 0.0, arrays.truth, np.nan)))
+        if outside is not None:
+            # What stands in for the logarithm of zero says nothing of other columns.
+            outside = np.where((y > 0.0)[:, None], outside, np.nan)
+        drawn = draw_truth(self.inner, logs, draws, places, outside)
+        return np.exp(drawn, out=np.zeros_like(drawn), where=y > 0.0)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""

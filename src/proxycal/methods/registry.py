@@ -35,6 +35,9 @@ class MethodFit(Protocol):
                                             parameters that all rows share, on the scale of the fit
         row_truth(arrays) -> RowTruth       in place of row_bias: mean, variance and slopes of each row's true
                                             outcome in the units of `arrays.y`; `extra` (n, m) is added up too
+        draw_truth(arrays, draws, places, outside) -> (m, n)
+                                            draws of the true outcome, in place of those that `effect.draws`
+                                            makes of row_bias and shared_cov
         shared_cov -> (k, k)                covariance of those parameters: an attribute or property
         finish_totals(sums: TotalSums) -> (calibrated (G,), variance (G,))
                                             in place of "sum of the means; sum of the variances + slope' cov

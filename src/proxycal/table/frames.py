@@ -87,6 +87,24 @@ def answer(question: Any, columns: Mapping[str, np.ndarray]) -> Any:
     return nw.from_dict(plain, backend=nw.get_native_namespace(question)).to_native()
 
 
+def replaced(frame: Any, name: str, values: np.ndarray) -> Any:
+    """The frame with other values (n,) in one of its columns; the rest, and its index, as they are.
+
+    >>> replaced(pd.DataFrame({"y": [1, 2], "e": ["a", "b"]}, index=["r", "s"]), "y", np.array([0.5, 2.0]))
+         y  e
+    r  0.5  a
+    s  2.0  b
+    """
+    if isinstance(frame, pd.DataFrame):
+        made = frame.copy()
+        made[name] = values
+        return made
+    import narwhals as nw
+
+    wrapped = _eager(frame)
+    return wrapped.with_columns(nw.new_series(name, values, backend=wrapped.implementation)).to_native()
+
+
 def from_columns(columns: Mapping[str, np.ndarray], like: Any = None) -> Any:
     """A frame of these columns, of the kind of `like` where that is an eager frame, else pandas.
 

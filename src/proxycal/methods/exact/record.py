@@ -102,7 +102,8 @@ class ExactFit:
             p_slope, size_slope = self.law.slopes(answers.rows)
             size = self.sign * answers.size
             size_slope *= self.sign * scale
-            return self._off_spike(RowBias(answers.p_biased, size, p_slope, size_slope), arrays)
+            bias = RowBias(answers.p_biased, size, p_slope, size_slope, answers.spread)
+            return self._off_spike(bias, arrays)
         slope = biased_slope(widened(self.spec, self.cluster_sd), answers.rows, self.spec.shape)
         size_slope = np.zeros_like(slope)
         size_slope[:, layout_of(params, self.spec.shape).shift] = self.sign * scale * answers.rows.D
@@ -121,6 +122,7 @@ class ExactFit:
             np.where(on, 0.0, bias.size),
             np.where(on[:, None], 0.0, bias.p_slope),
             np.where(on[:, None], 0.0, bias.size_slope),
+            None if bias.spread is None else np.where(on, 0.0, bias.spread),
         )
 
     @property

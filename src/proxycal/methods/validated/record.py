@@ -12,16 +12,19 @@ from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.candidates import Candidates
+from proxycal.methods.validated.draws import draw_by_validated
 from proxycal.methods.validated.gaps import GapReading
 from proxycal.methods.validated.learn import answer, fold_of, row_key
 from proxycal.methods.validated.rows import Rows, on_grid
 from proxycal.methods.validated.taught import blocks_of
+from proxycal.methods.validated.thresholds import LEAST_ROWS
 from proxycal.methods.validated.totals import Design
 from proxycal.result import Estimate, Finding, Gaps, Prediction, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from proxycal.effect.draws import Draws
     from proxycal.effect.row_truth import RowTruth
     from proxycal.effect.totals import TotalSums
     from proxycal.methods.registry import MethodFit
@@ -168,6 +171,35 @@ class ValidatedFit:
     def shared_cov(self) -> Array:
         """No parameters are shared: validated rows judge the answers as they are."""
         return np.zeros((0, 0))
+
+    def draw_truth(
+        self, arrays: Arrays, draws: Draws, places: NDArray[np.intp], outside: Array | None
+    ) -> Array:
+        """The truth (m, n) of rows by the validated rows among them; by those of the fit without any."""
+        value, scale = self.out_of_fold(arrays)
+        scale = scale**self.spread_power
+        truth = np.full(arrays.n, np.nan) if arrays.truth is None else arrays.truth
+        if np.isfinite(truth).sum() >= LEAST_ROWS:
+            groups: list[Array] = [] if outside is None else [outside]
+            groups += [self.reader.rows(arrays).x, outcome_of(arrays)[:, None]]
+            chosen = np.ones(arrays.n) if arrays.inclusion is None else arrays.inclusion
+            weights = arrays.weights / np.where(np.isfinite(chosen), chosen, 1.0)
+            return draw_by_validated(value, scale, tuple(groups), truth, weights, draws, places)
+        shown = self.gaps.truth
+        # In the stated direction: report less truth, and report less answer.
+        given = shown + self.sign * (self.gaps.seen - self.gaps.expected)
+        more = len(shown)
+        typical = np.full(more, float(np.median(scale)))
+        made = draw_by_validated(
+            np.r_[given, value],
+            np.r_[typical, scale],
+            (),
+            np.r_[shown, np.full(arrays.n, np.nan)],
+            np.ones(more + arrays.n),
+            draws,
+            np.r_[np.zeros(more, dtype=np.intp), places],
+        )
+        return made[:, more:]
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, as the exact fit sees them."""

@@ -1,0 +1,1 @@
+"""After the calibration: completed tables, pooled regressions, coefficients, surveys."""

@@ -1,0 +1,109 @@
+"""What a fitted model does after the calibration: completed tables, regressions, coefficient tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from proxycal.result import Fit
+
+
+class AfterCalibration:
+    """The methods of `ProxyCalibrator` that continue where calibrated values are not enough."""
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Fit: ...
+
+    def impute(
+        self, df: Any, m: int = 20, random_state: int | None = None, include: Sequence[str] = ()
+    ) -> list[Any]:
+        """Completed tables: the outcome column holds a draw of the truth, all other columns stay.
+
+        Every table draws the parameters of the fit from their joint normal distribution, then who is biased,
+        by how much, and the truth of each row (proper multiple imputation). A validated row keeps its truth.
+        Analyse each table as if it were complete and combine the results with `proxycal.pool`. Unless the
+        verdict is "bias found" all tables hold the reports, and a warning says so.
+
+        Parameters
+        ----------
+        df : pandas or polars frame
+            The table.
+        m : int, default 20
+            How many tables.
+        random_state : int, default None
+            Seed of the draws; None for that of the model. The same seed gives the same bytes.
+        include : sequence of str, default ()
+            Columns that are neither proxy nor environment and will stand in the analysis: draws that have
+            not heard of them make their slopes too small. `regress` does this by itself.
+
+        Returns
+        -------
+        list of frames
+            Of the kind and index of `df`. A row with missing values has no draw: its outcome is missing.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+        >>> tables = model.impute(sim.table, m=5)
+        >>> pooled = proxycal.pool([(t["y"].mean(), t["y"].var() / len(t)) for t in tables])
+        >>> bool(pooled.low.iloc[0] < sim.truth["y_true"].mean() < pooled.high.iloc[0])
+        True
+
+        """
+        from proxycal.analysis.impute import impute
+
+        return impute(self._fitted(), df, m, random_state, include)
+
+    def regress(
+        self,
+        formula: str,
+        df: Any,
+        m: int = 20,
+        vcov: str | Mapping[str, str] | None = None,
+        family: str = "ols",
+        weights: str | None = None,
+        random_state: int | None = None,
+    ) -> Any:
+        """A regression with the calibrated column: imputes, fits every completed table, pools.
+
+        Parameters
+        ----------
+        formula : str
+            As in formulaic: "loss ~ income + C(hazard)". The outcome of the roles stands on the left, or on
+            the right with its error. Columns that are neither proxy nor environment take part in the draws;
+            where there are too few rows for that, a warning says by how much their slopes are too small.
+        df : pandas or polars frame
+            The table.
+        m : int, default 20
+            How many completed tables.
+        vcov : {"iid", "hetero"} or {"cluster": COLUMN}, default None
+            Covariance of a completed table; None for the clusters of the roles, or "hetero" without any.
+        family : {"ols", "logit", "poisson"}, default "ols"
+            What is fitted; all but "ols" need pip install 'proxycal[models]'.
+        weights : str, default None
+            Column of weights; None for that of the roles.
+        random_state : int, default None
+            Seed of the draws; None for that of the model.
+
+        Returns
+        -------
+        frame
+            A row per term: estimate, se, df, low, high, t, p and fmi (fraction of missing information).
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+        >>> model.regress("y ~ e_1 + e_2", sim.table, m=5).index.tolist()
+        ['Intercept', 'e_1', 'e_2']
+
+        """
+        from proxycal.analysis.regress import regress
+
+        return regress(self._fitted(), formula, df, m, vcov, family, weights, random_state)
