@@ -38,6 +38,10 @@ class UnavailableError(ProxycalError):
     """A feature is not installed or not available. The message says what to install or use instead."""
 
 
+class AnswerError(ProxycalError):
+    """An answer that nothing supports: a bug in proxycal. The message says what to send."""
+
+
 class ProxycalWarning(UserWarning):
     """Base class of all warnings: the result is valid, but the reader should know this."""
 

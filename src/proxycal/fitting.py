@@ -10,8 +10,8 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proxycal.effect.calibrate import predict
-from proxycal.effect.totals import Groups, conclude, sum_rows_by
+from proxycal.effect.last_check import Support, answer_rows, answer_totals
+from proxycal.effect.totals import Groups, sum_rows_by
 from proxycal.errors import ProxycalWarning
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
@@ -122,7 +122,8 @@ def _kept(
         _LOG.debug("estimate: %s %.6g (se %.3g) %s", row.name, row.alpha, row.se, row.note)
     allowed = METHODS[settings.method].allows
     about = describe(table, encoder, arrays, settings, allowed, named)
-    predicted = predict(fitted, arrays, about.shown)
+    support = Support.of(arrays, settings.scale)
+    predicted = answer_rows(fitted, support, arrays, about.shown)
     graded = beside(about.training, settings, fitted.verdict)
     return Fit(
         estimate=fitted.estimate,
@@ -139,13 +140,14 @@ def _kept(
         rows=FittedRows(about.y_obs, arrays.weights[about.shown], predicted, about.environment),
         labels=about.labels,
         training=about.training,
+        support=support,
         # Of a table in pieces these rows are a sample: `proxycal totals` adds all of them up.
-        totals=_totals(table, encoder, arrays, fitted, settings.level) if named is None else (),
+        totals=_totals(table, encoder, arrays, fitted, support, settings.level) if named is None else (),
     )
 
 
 def _totals(
-    table: Any, encoder: Encoder, arrays: Arrays, fitted: MethodFit, level: float
+    table: Any, encoder: Encoder, arrays: Arrays, fitted: MethodFit, support: Support, level: float
 ) -> tuple[Totals, ...]:
     """Totals of the fitted rows: in all, and by each categorical environment column.
 
@@ -164,7 +166,10 @@ def _totals(
     with warnings.catch_warnings():
         # Nobody asked for these groups by name: a page shows which of them have no interval.
         warnings.simplefilter("ignore", ProxycalWarning)
-        return tuple(conclude(fitted, part, level, statistic, name or None) for name, part in sums.items())
+        return tuple(
+            answer_totals(fitted, support, part, level, statistic, name or None)
+            for name, part in sums.items()
+        )
 
 
 def _goes_below_zero(arrays: Arrays) -> bool:

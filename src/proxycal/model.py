@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator
 
 from proxycal.analysis.after import AfterCalibration
-from proxycal.effect.calibrate import predict
+from proxycal.effect.last_check import answer_rows
 from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
@@ -364,8 +364,9 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
 
     def _predicted(self, df: Any) -> tuple[Prediction, np.ndarray]:
         """The answer for the rows of a table that have one, and which those are."""
-        arrays = self.result_.encoder.transform(df, design=False)
-        return predict(self.result_.method_fit, arrays), arrays.kept
+        fit = self.result_
+        arrays = fit.encoder.transform(df, design=False)
+        return answer_rows(fit.method_fit, fit.support, arrays), arrays.kept
 
     def _kept_fit(self) -> KeptFit:
         """The fit and the rows kept of it, with as many processes as this object has now."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from proxycal.effect.grouped import Totals
+    from proxycal.effect.last_check import Support
     from proxycal.methods.registry import MethodFit
     from proxycal.questions.answers import Power, Refutation
     from proxycal.settings import Settings
@@ -315,6 +316,8 @@ class Fit:
         What each fitted row is called.
     training : Arrays
         The encoded rows, or a sample of many, for questions that refit.
+    support : Support
+        What reports, truths and columns span: no answer may lie far beyond.
     totals : tuple of Totals
         Totals of the fitted rows, or means where some are below zero: in all, and by each categorical
         environment column; none of a table that was read in pieces.
@@ -348,6 +351,7 @@ class Fit:
     rows: FittedRows = field(compare=False, repr=False)
     labels: np.ndarray = field(compare=False, repr=False)
     training: Arrays = field(compare=False, repr=False)
+    support: Support = field(compare=False, repr=False)
     totals: tuple[Totals, ...] = field(default=(), compare=False, repr=False)
     asked_method: str = ""
     questions: dict[str, Refutation | Power] = field(default_factory=dict, compare=False, repr=False)

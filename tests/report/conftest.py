@@ -94,6 +94,7 @@ def _example(n: int = 400) -> Fit:
         rows=FittedRows(y_obs, np.ones(n), predicted, environment),
         labels=np.arange(n).astype(str),
         training=None,
+        support=None,
         totals=_totals(),
         questions={"leak": _leak(), "power": _power()},
     )

@@ -32,7 +32,7 @@ from proxycal.cli import (
     web,
 )
 from proxycal.cli.streams import streamed
-from proxycal.errors import ProxycalError, ProxycalWarning, ReadingNote
+from proxycal.errors import AnswerError, ProxycalError, ProxycalWarning, ReadingNote
 from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
@@ -133,7 +133,7 @@ def _explain(error: Exception) -> int:
         return 2
     if isinstance(error, ProxycalError):
         console.complain(f"error: {error}")
-        return 2
+        return 1 if isinstance(error, AnswerError) else 2
     console.complain(
         f"error: unexpected {type(error).__name__}: {error}. This is a bug in proxycal, not in your data; "
         "run again with PROXYCAL_DEBUG=1 for details to report"

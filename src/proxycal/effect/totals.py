@@ -216,7 +216,7 @@ def conclude(
     """Totals, or means, and their intervals from the sums over all rows; by : the column of the groups."""
     if statistic not in ("total", "mean"):
         raise SettingsError(f"statistic={statistic!r} is not known: use 'total' or 'mean'")
-    named = _in_order(sums)
+    named = in_order(sums)
     calibrated, variance = finish(fitted, named)
     middle = calibrated + (named.middle - named.calibrated)
     low, high = intervals(middle, variance, named.jump, named.chance, level)
@@ -239,7 +239,7 @@ def conclude(
     )
 
 
-def _in_order(sums: TotalSums) -> TotalSums:
+def in_order(sums: TotalSums) -> TotalSums:
     """The groups in the order of their labels, and all rows last."""
     overall = sums.overall()
     if sums.labels == (None,):

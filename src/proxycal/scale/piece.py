@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.effect.calibrate import predict
+from proxycal.effect.last_check import answer_rows
 from proxycal.errors import TableError
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.answers import spread
@@ -49,4 +49,5 @@ def calibrate_piece(fit: Fit, frame: pd.DataFrame) -> tuple[dict[str, np.ndarray
     if fit.encoder.missing == "drop" and not complete.any():
         return {column.name: np.full(len(frame), np.nan) for column in OUTPUT_COLUMNS}, complete
     arrays = fit.encoder.transform(frame, design=False)
-    return spread(predict(fit.method_fit, arrays).outputs(), arrays.kept), arrays.kept
+    predicted = answer_rows(fit.method_fit, fit.support, arrays)
+    return spread(predicted.outputs(), arrays.kept), arrays.kept

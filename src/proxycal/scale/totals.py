@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.effect.totals import Groups, Statistic, TotalSums, conclude, refuse_groups, shared_cov, sum_rows
+from proxycal.effect.last_check import answer_totals
+from proxycal.effect.totals import Groups, Statistic, TotalSums, refuse_groups, shared_cov, sum_rows
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.scale.piece import needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
@@ -84,7 +85,7 @@ def add_up(
             f"column {shown(weights)} (weights) is 0 in all {rows} rows, so there is nothing to add up: "
             "choose another column, or none"
         )
-    done = conclude(fit.method_fit, sums, fit.settings.level, statistic, by)
+    done = answer_totals(fit.method_fit, fit.support, sums, fit.settings.level, statistic, by)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
     if sums.unanswered:

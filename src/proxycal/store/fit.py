@@ -12,6 +12,7 @@ import pandas as pd
 
 from proxycal import __version__
 from proxycal.effect.grouped import Totals
+from proxycal.effect.last_check import Support
 from proxycal.errors import ProxycalError, StoreError, UnavailableError
 from proxycal.methods.registry import METHODS
 from proxycal.result import (
@@ -72,6 +73,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
         "estimates": fit.estimates,
         "findings": fit.findings,
         "totals": [totals.to_dict() for totals in fit.totals],
+        "support": fit.support,
     }
     if fit.settings.scale == "log":
         ratio, low, high = estimate.ratio(fit.settings.sign)
@@ -119,6 +121,7 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             rows=_rows_from(run.rows),
             labels=run.labels,
             training=training,
+            support=_support(values, training, settings),
             totals=tuple(Totals.from_dict(row) for row in values["totals"]),
             questions=_questions_from_dict(run.questions),
         )
@@ -144,6 +147,17 @@ def _method(name: str) -> str:
     if name and name not in METHODS:
         raise ValueError(f"no method is called {name!r}")
     return name
+
+
+def _support(values: dict[str, Any], training: Arrays, settings: Settings) -> Support:
+    """What the fit saw; runs of earlier versions hold the rows that tell it."""
+    own = Support.of(training, settings.scale)
+    if "support" not in values:
+        return own
+    support = Support.from_dict(values["support"])
+    if not len(support.columns) == len(support.column_low) == len(support.column_high) == len(own.columns):
+        raise ValueError("results.json says what other columns span than those that were fitted")
+    return support
 
 
 def _check_columns(encoder: Encoder, training: Arrays) -> None:
