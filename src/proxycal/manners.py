@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import TransformerMixin
 
-from proxycal.effect.calibrate import predict
+from proxycal.effect.last_check import answer_rows
 from proxycal.errors import SettingsError
 from proxycal.result import OUTPUT_COLUMNS
 
@@ -73,7 +73,7 @@ class Manners(TransformerMixin):
             raise SettingsError(
                 f"y holds {int(known.sum())} true values of rows without gaps: a score needs two at least"
             )
-        y_cal = predict(fit.method_fit, arrays).y_cal
+        y_cal = answer_rows(fit.method_fit, fit.support, arrays).y_cal
         weights = (
             None if sample_weight is None else np.asarray(sample_weight, dtype=float)[arrays.kept][known]
         )
