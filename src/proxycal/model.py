@@ -350,6 +350,13 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
 
         write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
 
+    def memo(self, path: str | os.PathLike[str]) -> None:
+        """Write one to two pages to pass on, as a Word document: question, answer, totals, what it rests on."""
+        from proxycal.report.memo import check_memo, memo_bytes
+
+        check_memo(path)
+        write_bytes(path, memo_bytes(self._fitted()))
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""
         save_fit(folder, self._fitted())

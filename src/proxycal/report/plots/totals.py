@@ -24,7 +24,7 @@ MAX_GROUPS = 12
 
 def totals(fit: Fit, ax: Axes | None = None) -> Axes:
     """A line per group from what was reported to what is calibrated, with the interval of the latter."""
-    shown = _shown(fit)
+    shown = shown_totals(fit)
     rows = shown.records()
     rows = sorted(rows[:-1], key=lambda row: -row["calibrated"])[:MAX_GROUPS] if shown.by else rows
     ax = styled(ax, height=1.3 + 0.3 * len(rows))
@@ -80,7 +80,7 @@ def brief(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _shown(fit: Fit) -> Totals:
+def shown_totals(fit: Fit) -> Totals:
     """The totals of the column whose groups calibration changes most differently, or of all rows."""
     grouped = [part for part in fit.totals if part.by is not None and len(part.labels) > 2]
     return max(grouped, key=_spread) if grouped else fit.totals[0]
