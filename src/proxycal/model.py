@@ -351,7 +351,7 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
         write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
 
     def memo(self, path: str | os.PathLike[str]) -> None:
-        """Write one to two pages to pass on, as a Word document: question, answer, totals, what it rests on."""
+        """Write one to two pages as a Word document: question, answer, totals, what it rests on."""
         from proxycal.report.memo import check_memo, memo_bytes
 
         check_memo(path)

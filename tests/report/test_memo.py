@@ -1,4 +1,4 @@
-"""The memo as a Word document: reopened, its parts in order, editable, and nothing in it but text and a picture."""
+"""The memo as a Word document: reopened, its parts in order, rendered on one or two pages."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def memo(
     quiet: Quiet = False,
     json_output: Json = False,
 ) -> None:
-    """Write a memo about a run as a Word document: question, answer, totals, what it rests on, how to cite."""
+    """Write one to two pages about a run as a Word document, to be edited and passed on."""
     from proxycal.files import write_bytes
     from proxycal.report.memo import check_memo, memo_bytes
     from proxycal.store import check_output, load_fit

@@ -1,4 +1,4 @@
-"""What a memo about a fit says, as text: the question, the answer, what it rests on and what would change it."""
+"""What a memo about a fit says: the question, the answer, what it rests on, what would change it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from proxycal.report.summary import change_text, cite, facts, formula, headline,
 from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxycal.report.plots.plot import Plot
     from proxycal.result import Fit
 
@@ -69,14 +71,15 @@ def memo_plot(fit: Fit) -> Plot:
 def _asked(fit: Fit) -> str:
     way = "too high" if fit.settings.direction == "over" else "too low"
     statistic = fit.totals[0].statistic if fit.totals else "total"
+    proxies, environment = _named(fit.roles.proxies), _named(fit.roles.environment)
     return (
         f"Whether the reported {fit.roles.outcome} is {way} in some of {fit.n:,} rows, in which, and what "
-        f"its {statistic} is without that bias. {_named(fit.roles.proxies)} measure the same thing and never saw "
-        f"the report; {_named(fit.roles.environment)} may affect both the true value and who is biased."
+        f"its {statistic} is without that bias. {proxies} measure the same thing and never saw the report; "
+        f"{environment} may affect both the true value and who is biased."
     )
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _named(names: Sequence[str]) -> str:
     shown = list(names[:_MOST_NAMES])
     more = len(names) - len(shown)
     listed = [*shown, f"{more} more columns"] if more else shown
@@ -137,9 +140,7 @@ def _rests_on(fit: Fit) -> tuple[str, ...]:
     if not wrong:
         points.append(f"None of {len(fit.findings)} checks of the table and the fit asks for attention.")
     elif helps(fit):
-        points.append(
-            f"{len(wrong)} of {len(fit.findings)} checks ask for attention: what would help is below."
-        )
+        points.append(f"{len(wrong)} of {len(fit.findings)} checks ask for attention; see what would help.")
     else:
         points += [f"To look at: {finding.reading}" for finding in wrong[:_MOST_POINTS]]
     return tuple(map(in_dialect, points))
@@ -153,11 +154,9 @@ def _would_change(fit: Fit) -> tuple[str, ...]:
     points = [item.text for item in helps(fit)[:_MOST_POINTS]]
     if not points:
         points = [
-            "A proxy that did see the report, or was made from it, would make the bias look smaller than it is.",
+            "A proxy that saw the report, or was made from it, would make the bias look smaller than it is.",
             "True values of about 50 rows would measure the bias directly: `plan_audit` chooses the rows.",
         ]
         if not refutations(fit):
-            points.append(
-                "Nobody has tried to refute this answer yet: refute('leak') and refute('placebo') do."
-            )
+            points.append("Nobody has tried to refute this answer yet: refute('leak'), refute('placebo').")
     return tuple(map(in_dialect, [*asked, *points]))
