@@ -19,6 +19,7 @@ from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD
 from proxycal.result import Fit, FittedRows
 from proxycal.scale.fit import fit_large, opened, pieces_of
+from proxycal.scale.totals import left_rows
 from proxycal.store import versions
 from proxycal.table.answers import describe
 from proxycal.table.encode import Encoder
@@ -162,12 +163,13 @@ def _totals(
         if len(arrays.level_names[name]) > 1
     }
     sums = sum_rows_by(fitted, arrays, {"": Groups.one(arrays.n)} | groupings, weights, counts)
+    left = {name: left_rows(frame, encoder.roles, ~arrays.kept, name or None) for name in sums}
     statistic: Statistic = "mean" if _goes_below_zero(arrays) else "total"
     with warnings.catch_warnings():
         # Nobody asked for these groups by name: a page shows which of them have no interval.
         warnings.simplefilter("ignore", ProxycalWarning)
         return tuple(
-            answer_totals(fitted, support, part, level, statistic, name or None)
+            answer_totals(fitted, support, part, level, statistic, name or None, left[name])
             for name, part in sums.items()
         )
 

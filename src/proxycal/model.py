@@ -227,6 +227,8 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
         frame
             A row per group and one for all rows: rows, reported, calibrated, low, high, change_pct. Unless
             the verdict is "bias found", calibrated is what was reported, and low and high are missing.
+            With missing="drop" rows with gaps enter as reported: as_reported_rows is their number,
+            as_reported their sum. Groups add up to the row of all rows.
 
         Examples
         --------

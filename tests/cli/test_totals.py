@@ -36,6 +36,19 @@ def test_the_file_is_what_python_gives(place, capsys):
     assert "overall" in shown
 
 
+def test_rows_without_an_answer_are_told(tmp_path, capsys):
+    sim = pc.simulate(n=400, alpha=3.0, random_state=0)
+    table = sim.table.copy()
+    table.loc[:4, "p_1"] = np.nan
+    table.to_csv(tmp_path / "table.csv", index=False)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments", missing="drop").fit(table)
+    model.save(tmp_path / "run")
+    assert main(["totals", str(tmp_path / "run"), str(tmp_path / "table.csv")]) == 0
+    said = capsys.readouterr()
+    assert "5 rows have missing values and no answer: they are in as reported" in said.out
+    assert "5 rows of 400 had missing values" in said.err
+
+
 def test_json_has_the_same_numbers(place, capsys):
     folder, model, table = place
     command = ["totals", str(folder / "run"), str(folder / "table.csv"), "--statistic", "mean", "--json"]

@@ -327,6 +327,19 @@ def test_totals_hold_the_truth_and_name_small_groups(rows, model):
     assert means.loc["many", "low"] < means.loc["many", "high"]
 
 
+@pytest.mark.parametrize("by", ["half", "quarter"])
+def test_groups_add_up_to_the_whole(rows, model, by):
+    """Also where some groups have too few validated rows for a correction of their own."""
+    place = np.arange(N)
+    groups = rows.assign(half=place % 2, quarter=np.where(place < 20, "few", (place % 3).astype(str)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProxycalWarning)
+        totals = model.totals(groups, by=by)
+        alone = model.totals(groups)
+    assert totals["calibrated"].iloc[:-1].sum() == pytest.approx(totals["calibrated"].iloc[-1])
+    assert totals["calibrated"].iloc[-1] == pytest.approx(alone["calibrated"].iloc[0])
+
+
 def test_a_fit_does_not_warn_of_groups_that_nobody_asked_for(rows):
     roles = replace(ROLES, environment=[*ROLES.environment, "group"])
     with warnings.catch_warnings():

@@ -106,6 +106,7 @@ def _totals() -> tuple[Totals, ...]:
     by = Totals(
         "hazard", "total", ("flood", "fire", "overall"), rows, reported, calibrated,
         calibrated - 20.0, calibrated + 30.0, np.array([10.0, 50.0, 14.0]) + nothing,
+        np.array([2, 1, 3]), np.array([5.0, 2.5, 7.5]),
     )  # fmt: skip
     last = {name: values[-1:] for name, values in by.columns().items()}
     return Totals(None, "total", ("overall",), **last), by

@@ -234,6 +234,10 @@ def test_totals_of_all_rows_and_of_groups_stand_in_a_table(text):
     assert "130 to 180" in text
 
 
+def test_rows_that_enter_totals_as_reported_are_told(text):
+    assert "3 rows have missing values and no answer" in Page(text).words
+
+
 def test_figures_follow_the_theme(text):
     figures = text[text.index("<main") :]
     for colour in ("#1b1f24", "#5b6470", "#0072b2", "#d55e00"):

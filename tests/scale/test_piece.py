@@ -48,6 +48,16 @@ def test_a_piece_gets_the_answer_of_the_whole(fit):
         np.testing.assert_array_equal(values, whole[name][[30, 7]])
 
 
+def test_columns_that_are_blank_by_design_cost_no_row_its_answer():
+    table = TABLE.assign(truth=np.nan, sure=np.where(TABLE.index < 3, 1.0, np.nan))
+    roles = Roles("y", ["p"], ["e"], truth="truth", trusted="sure")
+    with register(TOY):
+        fit = fit_table(table, roles, Settings(direction="over", method="toy", missing="drop"))
+        made, kept = calibrate_piece(fit, table.loc[20:, ["y", "p", "e", "truth", "sure"]])
+    assert kept.all()
+    assert np.isfinite(made["y_cal"]).all()
+
+
 def test_rows_with_gaps_get_no_answer_also_where_all_have_one(fit):
     piece = TABLE.loc[:2, ["y", "p", "e"]].copy()
     piece.loc[1, "p"] = np.nan

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proxycal.effect.calibrate import predict
-from proxycal.effect.totals import conclude, in_order
+from proxycal.effect.totals import conclude, in_order, left_over, with_labels
 from proxycal.errors import AnswerError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proxycal.effect.grouped import Totals
+    from proxycal.effect.grouped import AsReported, Totals
     from proxycal.effect.totals import Statistic, TotalSums
     from proxycal.methods.registry import MethodFit
     from proxycal.result import Prediction
@@ -134,10 +134,15 @@ def answer_totals(
     level: float,
     statistic: Statistic = "total",
     by: str | None = None,
+    left: AsReported | None = None,
 ) -> Totals:
-    """Totals, or means, and their intervals from the sums over all rows; by : the column of the groups."""
-    done = conclude(fitted, sums, level, statistic, by)
-    weight = in_order(sums).weight
+    """Totals, or means, and their intervals from the sums over all rows; by : the column of the groups.
+
+    left : rows without an answer, which enter as reported.
+    """
+    done = conclude(fitted, sums, level, statistic, by, left)
+    named = in_order(with_labels(sums, left))
+    weight = named.weight + left_over(left, named.labels).weight
     unit = np.where(weight > 0.0, weight, np.nan) if statistic == "total" else np.ones_like(weight)
     bad = support.outside(done.reported / unit, done.calibrated / unit) & (weight > 0.0)
     if bad.any():

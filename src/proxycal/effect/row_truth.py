@@ -168,14 +168,44 @@ def row_truth(fitted: MethodFit, arrays: Arrays) -> RowTruth:
     """The true outcome of rows that have their report; without a finding, what was reported stands."""
     assert arrays.y is not None  # totals ask for it
     own = getattr(fitted, "row_truth", None)
+    truth: RowTruth
     if not is_known(fitted):
-        return RowTruth.as_reported(arrays.y, len(shared_cov(fitted)))
-    if own is not None:
-        truth: RowTruth = own(arrays)
+        truth = RowTruth.as_reported(arrays.y, len(shared_cov(fitted)))
+    elif own is not None:
+        truth = own(arrays)
+    else:
+        bias = row_bias(fitted, arrays)
+        states = truth_of_factor if bias.factor else truth_of_shift
+        truth = truth_of_states(states, arrays.y, bias, shared_cov(fitted))
+    if arrays.truth is None or hasattr(fitted, "finish_totals"):
+        # A method that finishes totals itself knows what its validated rows are for.
         return truth
-    bias = row_bias(fitted, arrays)
-    states = truth_of_factor if bias.factor else truth_of_shift
-    return truth_of_states(states, arrays.y, bias, shared_cov(fitted))
+    return with_known(truth, arrays.truth)
+
+
+def with_known(truth: RowTruth, known: np.ndarray) -> RowTruth:
+    """The same rows with their validated values (n,), NaN where there is none: as in calibration, no doubt.
+
+    >>> flat = np.zeros((2, 1))
+    >>> with_known(RowTruth(np.ones(2), np.ones(2), flat), np.array([np.nan, 5.0])).mean.tolist()
+    [1.0, 5.0]
+    """
+    shown = np.isfinite(known)
+    if not shown.any():
+        return truth
+
+    def settled(values: np.ndarray | None, at: np.ndarray | float = 0.0) -> np.ndarray | None:
+        return None if values is None else np.where(shown, at, values)
+
+    return replace(
+        truth,
+        mean=np.where(shown, known, truth.mean),
+        variance=np.where(shown, 0.0, truth.variance),
+        slope=np.where(shown[:, None], 0.0, truth.slope),
+        jump=settled(truth.jump),
+        chance=settled(truth.chance),
+        middle=settled(truth.middle, known),
+    )
 
 
 def is_known(fitted: MethodFit) -> bool:

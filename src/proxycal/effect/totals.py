@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from proxycal.effect.grouped import Totals
+from proxycal.effect.grouped import AsReported, Totals
 from proxycal.effect.row_truth import is_known, row_truth, shared_cov
 from proxycal.errors import SettingsError, TableError
 
@@ -54,7 +54,7 @@ class TotalSums:
     labels : G values of the grouping column, (None,) without one. rows, weight : (G,) how many rows, and
     their weight. reported, calibrated, middle, variance : (G,) sums of w y, w mean, w middle, w^2 variance.
     slope, extra : (G, k) and (G, m) sums with w. jump, chance : (G, K) w jump and chance of the rows of most
-    doubt, zeros where there are fewer. unanswered : rows left out for missing values.
+    doubt, zeros where there are fewer.
     """
 
     labels: tuple[Hashable, ...]
@@ -68,7 +68,6 @@ class TotalSums:
     extra: np.ndarray
     jump: np.ndarray
     chance: np.ndarray
-    unanswered: int = 0
 
     def __add__(self, other: TotalSums) -> TotalSums:
         labels = tuple(dict.fromkeys((*self.labels, *other.labels)))
@@ -77,13 +76,17 @@ class TotalSums:
         sums = {name: mine[name] + theirs[name] for name in _SUMMED}
         jump, chance = (np.hstack([mine[name], theirs[name]]) for name in _KEPT)
         doubts = _most_doubtful(jump, chance)
-        return TotalSums(labels, **sums, **doubts, unanswered=self.unanswered + other.unanswered)
+        return TotalSums(labels, **sums, **doubts)
 
     def overall(self) -> TotalSums:
         """All groups as one."""
         sums = {name: getattr(self, name).sum(axis=0, keepdims=True) for name in _SUMMED}
         doubts = _most_doubtful(self.jump.reshape(1, -1), self.chance.reshape(1, -1))
-        return TotalSums((OVERALL,), **sums, **doubts, unanswered=self.unanswered)
+        return TotalSums((OVERALL,), **sums, **doubts)
+
+    def over(self, labels: tuple[Hashable, ...]) -> TotalSums:
+        """The same with these labels, zeros where there is none."""
+        return TotalSums(labels, **self._over(labels))
 
     def _over(self, labels: tuple[Hashable, ...]) -> dict[str, np.ndarray]:
         """Every array with a row for each of these labels, zeros where there is none."""
@@ -97,7 +100,7 @@ class TotalSums:
 
 
 _KEPT = ("jump", "chance")
-_SUMMED = tuple(item.name for item in fields(TotalSums) if item.name not in ("labels", "unanswered", *_KEPT))
+_SUMMED = tuple(item.name for item in fields(TotalSums) if item.name not in ("labels", *_KEPT))
 
 
 def _most_doubtful(jump: np.ndarray, chance: np.ndarray) -> dict[str, np.ndarray]:
@@ -212,31 +215,58 @@ def conclude(
     level: float,
     statistic: Statistic = "total",
     by: str | None = None,
+    left: AsReported | None = None,
 ) -> Totals:
-    """Totals, or means, and their intervals from the sums over all rows; by : the column of the groups."""
+    """Totals, or means, and their intervals from the sums over all rows; by : the column of the groups.
+
+    left : rows without an answer. They enter as reported, and no interval accounts for their bias.
+    """
     if statistic not in ("total", "mean"):
         raise SettingsError(f"statistic={statistic!r} is not known: use 'total' or 'mean'")
+    sums = with_labels(sums, left)
     named = in_order(sums)
+    others = left_over(left, named.labels)
     calibrated, variance = finish(fitted, named)
     middle = calibrated + (named.middle - named.calibrated)
     low, high = intervals(middle, variance, named.jump, named.chance, level)
     low, high = np.minimum(low, calibrated), np.maximum(high, calibrated)
-    if not is_known(fitted):
-        low = high = np.full_like(calibrated, np.nan)
-    unit = np.where(named.weight > 0.0, named.weight, np.nan) if statistic == "mean" else 1.0
+    unknown = (named.rows == 0) | (not is_known(fitted))
+    low, high = (np.where(unknown, np.nan, end + others.reported) for end in (low, high))
+    calibrated, reported = calibrated + others.reported, named.reported + others.reported
+    weight = named.weight + others.weight
+    unit = np.where(weight > 0.0, weight, np.nan) if statistic == "mean" else 1.0
     change = np.full_like(calibrated, np.nan)
-    np.divide(calibrated - named.reported, np.abs(named.reported), out=change, where=named.reported != 0.0)
+    np.divide(calibrated - reported, np.abs(reported), out=change, where=reported != 0.0)
     return Totals(
         by=by,
         statistic=statistic,
         labels=tuple(map(str, named.labels)),
-        rows=named.rows,
-        reported=named.reported / unit,
+        rows=named.rows + others.rows,
+        reported=reported / unit,
         calibrated=calibrated / unit,
         low=low / unit,
         high=high / unit,
         change_pct=100.0 * change,
+        as_reported_rows=others.rows,
+        as_reported=others.reported,
     )
+
+
+def with_labels(sums: TotalSums, left: AsReported | None) -> TotalSums:
+    """The sums with the labels of rows without an answer beside their own."""
+    return sums if left is None else sums.over(tuple(dict.fromkeys((*sums.labels, *left.labels))))
+
+
+def left_over(left: AsReported | None, labels: tuple[Hashable, ...]) -> AsReported:
+    """The rows without an answer by group, in the order of the labels, all of them last."""
+    if left is None:
+        none = np.zeros(len(labels))
+        return AsReported(labels, none.astype(np.int64), none, none, 0)
+    by_group = left.over(labels)
+    for part, whole in ((by_group.rows, left.rows), (by_group.weight, left.weight)):
+        part[-1] = whole.sum()
+    by_group.reported[-1] = left.reported.sum()
+    return by_group
 
 
 def in_order(sums: TotalSums) -> TotalSums:

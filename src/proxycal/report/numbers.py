@@ -155,6 +155,22 @@ def total_text(row: Mapping[str, float]) -> TotalText:
     return TotalText(f"{_fixed(reported, places)}{word}", f"{_fixed(calibrated, places)}{word}", ends)
 
 
+def rows_as_reported(row: Mapping[str, float]) -> str:
+    """What the row of all rows says of those without an answer; nothing where every row has one.
+
+    >>> rows_as_reported({"as_reported_rows": 12, "as_reported": 345.6})
+    '12 rows have missing values and no answer: they are in as reported, with a total of 345.6.'
+    >>> rows_as_reported({"as_reported_rows": 0, "as_reported": 0.0})
+    ''
+    """
+    rows = int(row["as_reported_rows"])
+    if not rows:
+        return ""
+    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    whole = number(row["as_reported"])
+    return f"{have} missing values and no answer: they are in as reported, with a total of {whole}."
+
+
 def signed_size(row: Estimate, sign: float) -> str:
     """The size with the sign of its direction, as on the axis of a picture."""
     return ("−" if sign < 0 else "") + size_text(row).size

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from proxycal.errors import StoreError
 from proxycal.report.diagram import WIDTH, diagram
 from proxycal.report.helps import helps
-from proxycal.report.numbers import between, number, percent, size_text, sized, total_text
+from proxycal.report.numbers import between, number, percent, rows_as_reported, size_text, sized, total_text
 from proxycal.report.pictures import pictures_of
 from proxycal.report.prose import prose
 from proxycal.report.rows import row_table
@@ -72,6 +72,7 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         size_text=size_text,
         total_text=total_text,
+        rows_as_reported=rows_as_reported,
         change_text=change_text,
         diagram=diagram(fit),
         width=WIDTH,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxycal.report.numbers import change, size_text, total_text
+from proxycal.report.numbers import change, rows_as_reported, size_text, total_text
 from proxycal.report.shell import visible
 from proxycal.report.summary import formula, ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
@@ -96,6 +96,8 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
         )
         table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), *values)
     output().print(table)
+    if said := rows_as_reported({str(name): value for name, value in totals.iloc[-1].items() if name != by}):
+        output().print(Text(said, style="dim"))
 
 
 def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:

@@ -30,6 +30,17 @@ def needed_columns(fit: Fit, columns: Iterable[str]) -> list[str]:
     return wanted if set(wanted) <= set(have) else have
 
 
+def complete_rows(fit: Fit, frame: pd.DataFrame) -> np.ndarray:
+    """Which rows (N,) of `frame` have no gap that costs them their answer.
+
+    Truth, its inclusion probability and trust are blank by design in rows that nobody looked into.
+    """
+    roles = fit.roles
+    blank = {roles.truth, roles.inclusion, roles.trusted}
+    asked = [name for name in needed_columns(fit, frame.columns) if name not in blank]
+    return np.asarray(frame[asked].notna().all(axis=1), dtype=bool)
+
+
 def refuse_taken(columns: Iterable[str], where: str) -> None:
     """Refuse a table that has a column of a name that calibration writes."""
     taken = [column.name for column in OUTPUT_COLUMNS if column.name in set(columns)]
@@ -45,7 +56,7 @@ def calibrate_piece(fit: Fit, frame: pd.DataFrame) -> tuple[dict[str, np.ndarray
     frame : the `needed_columns` of at least one row. Where no row of the piece is complete, none has an
     answer; of a whole table the same would be refused.
     """
-    complete = np.asarray(frame.notna().all(axis=1), dtype=bool)
+    complete = complete_rows(fit, frame)
     if fit.encoder.missing == "drop" and not complete.any():
         return {column.name: np.full(len(frame), np.nan) for column in OUTPUT_COLUMNS}, complete
     arrays = fit.encoder.transform(frame, design=False)

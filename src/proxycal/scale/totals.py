@@ -7,27 +7,30 @@ A data frame in memory, files and a Dask frame go the same way, so that their to
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proxycal.effect.grouped import AsReported
 from proxycal.effect.last_check import answer_totals
-from proxycal.effect.totals import Groups, Statistic, TotalSums, refuse_groups, shared_cov, sum_rows
+from proxycal.effect.totals import Groups, Statistic, TotalSums, refuse_groups, sum_rows
 from proxycal.errors import ProxycalWarning, TableError
-from proxycal.scale.piece import needed_columns
+from proxycal.scale.piece import complete_rows, needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import look_at
+from proxycal.table.columns import read_column
 from proxycal.table.frames import column_names, from_columns, to_pandas
-from proxycal.table.groups import read_counts, read_groups, read_weights
+from proxycal.table.groups import read_counts, read_groups, read_outcome, read_weights
 from proxycal.table.wording import counted, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
 
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
     from proxycal.parallel import Engine
     from proxycal.result import Fit
     from proxycal.scale.pieces import Pieces
+    from proxycal.table.roles import Roles
+
+# The group of rows whose group is not known.
+MISSING = "missing"
 
 
 def totals_frame(
@@ -76,42 +83,81 @@ def add_up(
 ) -> Totals:
     """The totals of a table in pieces; what was left out, or left alone, is a warning."""
     weights = weights_column(fit, weights)
-    sums = pieces.add_up(partial(sum_piece, fit, by, weights))
-    rows = int(sums.rows.sum()) + sums.unanswered
-    if not sums.rows.any():
+    both = pieces.add_up(partial(sum_piece, fit, by, weights))
+    sums, left = both.answered, both.left
+    if sums is None:
+        rows = int(left.rows.sum()) + left.blank
         raise TableError(f"all {rows} rows have missing values, so there is nothing to add up: fill the gaps")
+    rows = int(sums.rows.sum() + left.rows.sum()) + left.blank
     if weights is not None and not sums.weight.any():
         raise TableError(
             f"column {shown(weights)} (weights) is 0 in all {rows} rows, so there is nothing to add up: "
             "choose another column, or none"
         )
-    done = answer_totals(fit.method_fit, fit.support, sums, fit.settings.level, statistic, by)
+    done = answer_totals(fit.method_fit, fit.support, sums, fit.settings.level, statistic, by, left)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
-    if sums.unanswered:
-        text = (
-            f"{counted(sums.unanswered, 'row')} of {rows} had missing values and are in no total: fill the "
-            "gaps, or fit with missing='impute'"
-        )
+    for text in _what_is_left(left, rows, done):
         warnings.warn(text, ProxycalWarning, stacklevel=4)
     return done
 
 
-def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame) -> TotalSums | None:
-    """The sums of the rows of a piece."""
+def _what_is_left(left: AsReported, rows: int, done: Totals) -> Iterator[str]:
+    """What a reader must know of rows without an answer."""
+    if count := int(left.rows.sum()):
+        whole = float(done.reported[-1]) if done.statistic == "total" else math.nan
+        part = f"{float(left.reported.sum()):.6g}" + (f" of {whole:.6g}" if math.isfinite(whole) else "")
+        yield (
+            f"{counted(count, 'row')} of {rows} had missing values and no answer: they are in the totals as "
+            f"reported ({part}), and no interval accounts for their bias; fill the gaps, or fit with "
+            "missing='impute'"
+        )
+    if left.blank:
+        yield f"{counted(left.blank, 'row')} of {rows} had no report and are in no total"
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSums:
+    """What a piece adds up to: the rows with an answer, None without any, and the others."""
+
+    answered: TotalSums | None
+    left: AsReported
+
+    def __add__(self, other: PieceSums) -> PieceSums:
+        mine, theirs = self.answered, other.answered
+        answered = mine + theirs if mine is not None and theirs is not None else mine or theirs
+        return PieceSums(answered, self.left + other.left)
+
+
+def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame) -> PieceSums:
+    """The sums of the rows of a piece; rows with gaps enter as reported."""
     w, counts = read_weights(frame, weights), read_counts(frame, fit.roles.counts)
     codes, labels = read_groups(frame, by)
     if by is not None:
         refuse_groups(len(labels), by)
-    needed = needed_columns(fit, frame.columns)
-    complete = np.asarray(frame[needed].notna().all(axis=1), dtype=bool)
-    if fit.encoder.missing == "drop" and not complete.any():
-        return _nothing(fit, labels, len(frame))
-    arrays = fit.encoder.transform(frame, design=False)
-    groups = Groups(codes[arrays.kept], tuple(labels))
-    sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept], counts[arrays.kept])
-    gone = int((~arrays.kept).sum())
-    return replace(sums, unanswered=gone)
+    gone, sums = ~complete_rows(fit, frame), None
+    if fit.encoder.missing != "drop" or not gone.all():
+        arrays = fit.encoder.transform(frame, design=False)
+        gone = ~arrays.kept
+        groups = Groups(codes[arrays.kept], tuple(labels))
+        sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept], counts[arrays.kept])
+    y = read_outcome(frame, fit.roles.outcome)[gone] if gone.any() else np.zeros(0)
+    return PieceSums(sums, AsReported.of(y, codes[gone], labels, w[gone], counts[gone]))
+
+
+def left_rows(frame: pd.DataFrame, roles: Roles, gone: np.ndarray, by: str | None) -> AsReported | None:
+    """The rows (N,) of a fitted frame that have no answer, by a column of levels; None without any."""
+    if not gone.any():
+        return None
+    codes = np.zeros(len(frame), dtype=np.int64)
+    labels: list[Hashable] = [None]
+    if by is not None:
+        codes, levels = read_column(frame[by], by).as_levels()
+        labels = [*levels, MISSING]
+        codes = np.where(codes < 0, len(levels), codes)
+    w, counts = read_weights(frame, roles.weights)[gone], read_counts(frame, roles.counts)[gone]
+    left = AsReported.of(read_outcome(frame, roles.outcome)[gone], codes[gone], labels, w, counts)
+    return left.over([label for label, rows in zip(labels, left.rows, strict=True) if rows])
 
 
 def weights_column(fit: Fit, weights: str | None) -> str | None:
@@ -137,17 +183,6 @@ def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None,
             )
     asked = [*needed_columns(fit, have), by, *(name for name, _ in design)]
     return list(dict.fromkeys(name for name in asked if name is not None))
-
-
-def _nothing(fit: Fit, labels: Sequence[Hashable], rows: int) -> TotalSums:
-    """The sums of a piece without a complete row."""
-    groups = len(labels)
-    zeros, none = np.zeros(groups), np.zeros((groups, 0))
-    slope = np.zeros((groups, len(shared_cov(fit.method_fit))))
-    counts = np.zeros(groups, dtype=np.int64)
-    return TotalSums(
-        tuple(labels), counts, zeros, zeros, zeros, zeros, zeros, slope, none, none, none, unanswered=rows
-    )
 
 
 def _laid_out(totals: Totals, like: Any = None) -> Any:

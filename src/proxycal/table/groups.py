@@ -1,4 +1,4 @@
-"""The columns that totals read beside those of the fit: groups of rows, weights and counts."""
+"""The columns that totals read of all rows, with gaps or not: groups, weights, counts and reports."""
 
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ def read_counts(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
     if name is None:
         return np.ones(len(frame))
     return checked_counts(_numbers(frame, name, "counts"), name, frame.index)
+
+
+def read_outcome(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """The reports of every row, (N,), NaN where missing."""
+    return _numbers(frame, name, "outcome")
 
 
 def _numbers(frame: pd.DataFrame, name: str, role: str) -> NDArray[np.float64]:

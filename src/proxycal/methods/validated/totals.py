@@ -153,6 +153,8 @@ class Design:
     def finish(self, sums: TotalSums) -> tuple[Array, Array]:
         """Totals (G,) and their variances (G,).
 
+        Groups add up to the whole, which is known best: what their own corrections leave over is shared among
+        them by their variances, the change of least weight (benchmarking of small-area estimates).
         A group with too few validated rows is corrected as the whole table is; if it has some, so that its
         own correction could be asked for, its variance is NaN and a warning says so.
         """
@@ -166,6 +168,7 @@ class Design:
         wider = (t_ppf(0.975, degrees) / ndtri(0.975)) ** 2 * (count / degrees)
         calibrated = sums.calibrated + np.where(own, times * left, sums.weight * self.offset)
         variance = np.where(own, times**2 * sums.variance * wider, (sums.weight * self.se) ** 2)
+        calibrated = _adding_up(calibrated, variance)
         few = ~own & (stands[-1] > 0.0)
         if few.any():
             variance = np.where(few, np.nan, variance)
@@ -173,6 +176,19 @@ class Design:
                 _too_few([sums.labels[i] for i in np.flatnonzero(few)]), ProxycalWarning, stacklevel=2
             )
         return calibrated, variance
+
+
+def _adding_up(calibrated: Array, variance: Array) -> Array:
+    """Totals (G,) of groups that sum to the last of them, all rows; where nothing is in doubt as they are.
+
+    >>> _adding_up(np.array([4.0, 5.0, 12.0]), np.array([1.0, 2.0, 2.5])).tolist()
+    [5.0, 7.0, 12.0]
+    """
+    groups, spread = calibrated[:-1], variance[:-1]
+    if not len(groups) or not spread.sum() > 0.0:
+        return calibrated
+    left = float(calibrated[-1] - groups.sum())
+    return np.append(groups + left * spread / spread.sum(), calibrated[-1])
 
 
 def design_of(truth: Array, predicted: Array, w: Array, pi: Array, share: float) -> Design:
