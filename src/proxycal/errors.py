@@ -18,6 +18,10 @@ class TableError(ProxycalError):
     """The table cannot be used. The message names the column, the rows and a remedy."""
 
 
+class UnitsError(TableError):
+    """A column is in other units than when the model was fitted. The message names it and the factor."""
+
+
 class SettingsError(ProxycalError):
     """An argument or a value of a settings file is not allowed. The message lists what is."""
 

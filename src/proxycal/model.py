@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator
 
 from proxycal.analysis.after import AfterCalibration
+from proxycal.drift.run import warn_of
 from proxycal.effect.last_check import answer_rows
 from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.files import write_bytes
@@ -19,8 +20,10 @@ from proxycal.fitting import fit_files, fit_table
 from proxycal.found import Found
 from proxycal.manners import Manners
 from proxycal.methods.registry import METHODS
+from proxycal.scale.drift import check_frame
 from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Interval, Missing, Scale, Settings
+from proxycal.since import Since
 from proxycal.store import load_fit, save_fit
 from proxycal.table.answers import effect_columns, gaps_text, laid_out
 from proxycal.table.audit import audit
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding, Prediction
 
 
-class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
+class ProxyCalibrator(Found, Manners, AfterCalibration, Since, BaseEstimator):
     """Finds and removes a reporting bias with proxies that never saw the report.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
@@ -196,7 +199,9 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, BaseEstimator):
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
         """
         left_alone = self._fitted().why_left_alone
+        drift = check_frame(self.result_, df)
         predicted, kept = self._predicted(df)
+        warn_of(drift, stacklevel=2)
         if left_alone:
             warnings.warn(left_alone, ProxycalWarning, stacklevel=2)
         self._warn_of_gaps(df, kept, "y_cal, p_biased and mu")

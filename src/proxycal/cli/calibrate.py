@@ -47,7 +47,7 @@ def calibrate(
     if json_output:
         facts = {"verdict": done.verdict, "rows": done.rows, "out": str(out), "tables": done.tables}
         more = {"files": list(done.files), "unanswered": done.unanswered, "resumed": done.resumed}
-        console.print_json(facts | more)
+        console.print_json(facts | more | {"drift": list(done.drift)})
     elif not quiet:
         what = f"left as reported ({done.verdict})" if done.left_alone else "calibrated"
         parts = f", {counted(len(done.files), 'file')} of {counted(done.tables, 'table')}"

@@ -58,7 +58,8 @@ def totals(
     if json_output:
         facts = {"verdict": fit.verdict, "statistic": statistic, "by": by, "level": fit.settings.level}
         where = {} if out is None else {"out": str(out)}
-        console.print_json({**facts, **where, "totals": table.to_dict("records")})
+        answer = {"totals": table.to_dict("records"), "drift": table.attrs["drift"]}
+        console.print_json({**facts, **where, **answer})
     elif not quiet:
         show_totals(table, by, fit.settings.level)
         if out is not None:

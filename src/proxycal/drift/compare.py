@@ -32,9 +32,9 @@ ALIKE = 0.05
 class Moved:
     """What became of one column, or of the report given all others.
 
-    what : what is to be said. size : the factor of a unit; else the share of rows that lie elsewhere. shift : how far
-    the middle moved, in sds of the fitted rows; NaN for levels. p : of "nothing changed". detail : the size in
-    the column's own terms.
+    what : what is to be said. size : the factor of a unit; else the share of rows that lie elsewhere. shift :
+    how far the mean moved, in sds of the fitted rows; NaN for levels. p : of "nothing changed". detail : the
+    size in the column's own terms.
     """
 
     column: str
@@ -49,9 +49,9 @@ class Moved:
 class Drift:
     """New rows compared with the fitted ones.
 
-    rows : one for each column, and one for the report. units : the columns that are in other units. compared, known :
-    how many new rows were compared, and how many are rows of the fit and so need not be. fitted : the rows
-    they were compared with.
+    rows : one for each column, and one for the report. units : the columns that are in other units. compared,
+    known : how many new rows were compared, and how many are rows of the fit and so need not be. fitted : how
+    many rows the fit has.
     """
 
     rows: tuple[Moved, ...]
@@ -92,19 +92,22 @@ def compare(old: Values, new: Values, fitted: int, p_biased: NDArray[np.float64]
 
 def _number(old: Values, new: Values, name: str, level: float, unit: UnitChange | None) -> Moved:
     if unit is not None:
-        return Moved(name, "unit", unit.factor, np.nan, 0.0, f"middle {_short(unit.before)}, now {_short(unit.now)}")
+        return Moved(
+            name, "unit", unit.factor, np.nan, 0.0, f"middle {_short(unit.before)}, now {_short(unit.now)}"
+        )
     was, is_now = old.numbers[name], new.numbers[name]
     seen = np.isfinite(was), np.isfinite(is_now)
     if not seen[0].any() or not seen[1].any():
         return Moved(name, "as fitted", 0.0, 0.0, 1.0, "")
     weights = old.weights[seen[0]], new.weights[seen[1]]
-    clusters = tuple(None if c is None else c[s] for c, s in zip((old.cluster, new.cluster), seen, strict=True))
+    clusters = tuple(
+        None if c is None else c[s] for c, s in zip((old.cluster, new.cluster), seen, strict=True)
+    )
     found = compare_numbers(was[seen[0]], is_now[seen[1]], weights, (clusters[0], clusters[1]))
     p = min(1.0, 2.0 * min(found.p, beyond(was[seen[0]], is_now[seen[1]])))
     spread = float(np.std(was[seen[0]]))
-    middles = float(np.median(was[seen[0]])), float(np.median(is_now[seen[1]]))
     shift = (float(np.mean(is_now[seen[1]])) - float(np.mean(was[seen[0]]))) / spread if spread > 0.0 else 0.0
-    detail = f"median {_short(middles[0])}, now {_short(middles[1])}"
+    detail = f"median {_quarters(was[seen[0]])}, now {_quarters(is_now[seen[1]])}"
     moved = p < level and found.distance >= LEAST
     return Moved(name, "drift" if moved else "as fitted", found.distance, shift, p, detail)
 
@@ -135,7 +138,7 @@ def _nothing(old: Values) -> tuple[Moved, ...]:
 
 
 def _unknown(old: Values, new: Values, fitted: int) -> Values:
-    """The new rows that are no rows of the fit; none where a table is one that was fitted and kept in part."""
+    """The new rows that are no rows of the fit; none where the table was fitted, and kept in part."""
     mine, theirs = _bytes(old), _bytes(new)
     distinct = np.unique(mine)
     if len(distinct) < (1.0 - ALIKE) * len(mine):
@@ -162,6 +165,12 @@ def _take(rows: Values, at: NDArray[np.intp]) -> Values:
         weights=rows.weights[at],
         cluster=None if rows.cluster is None else rows.cluster[at],
     )
+
+
+def _quarters(x: NDArray[np.float64]) -> str:
+    """The median and, in brackets, what half of the values lie between."""
+    low, middle, high = (_short(float(value)) for value in np.quantile(x, [0.25, 0.5, 0.75]))
+    return f"{middle} ({low} to {high})"
 
 
 def _short(value: float) -> str:

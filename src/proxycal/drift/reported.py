@@ -40,9 +40,10 @@ SPIKE, FEW_VALUES = 0.05, 20
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """p : of "as before". distance : the largest difference between the two laws of what is left of the report.
+    """What became of the report, given the rest.
 
-    moved : how far the reports lie from where they were, given the rest, in sds of what is left.
+    p : of "as before". distance : the largest difference between the two laws of what is left of it. moved :
+    how far the reports lie from where they were, in sds of what is left.
     """
 
     p: float
@@ -119,7 +120,9 @@ def _left(y: list[Floats], x: Pair, weights: Floats) -> Pair:
     return (y[0] - x[0] @ slopes) / (1.0 - leverage), y[1] - x[1] @ slopes
 
 
-def _scores(left: Pair, weights: Pair, off: tuple[NDArray[np.bool_], NDArray[np.bool_]], rows: Rows) -> Floats:
+def _scores(
+    left: Pair, weights: Pair, off: tuple[NDArray[np.bool_], NDArray[np.bool_]], rows: Rows
+) -> Floats:
     """Scores (n + m, k) of what is left; where many rows share a value, first whether a row does."""
     is_off = np.concatenate(off)
     u = ranks(np.concatenate(left), np.concatenate(weights))
@@ -129,7 +132,7 @@ def _scores(left: Pair, weights: Pair, off: tuple[NDArray[np.bool_], NDArray[np.
 
 
 def _given_the_rest(scores: Floats, is_new: Floats, rows: Rows) -> float:
-    """p that scores do not depend on being new (m,), or on a multiple of it, given the other columns."""
+    """The p of scores that do not depend on being new (m,), or a multiple of it, given the other columns."""
     sizes = [effective(w) for w in rows.weights]
     w = np.concatenate([part / part.sum() * size for part, size in zip(rows.weights, sizes, strict=True)])
     x, n = np.vstack(rows.designs), len(rows.weights[0])

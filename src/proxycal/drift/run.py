@@ -10,7 +10,7 @@ import numpy as np
 from proxycal.drift.compare import compare
 from proxycal.drift.units import reference, unit_changes
 from proxycal.drift.wording import refusal, warnings_of
-from proxycal.errors import ProxycalWarning, TableError
+from proxycal.errors import ProxycalWarning, UnitsError
 from proxycal.table.decode import decoded, joined
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ def compare_fit(fit: Fit, tables: Mapping[str, pd.DataFrame], *, refuse: bool) -
         known = reference(old)
         for name, values in parts.items():
             if units := unit_changes(known, values):
-                raise TableError(refusal(units, name))
+                raise UnitsError(refusal(units, name))
     drift = compare(old, joined(list(parts.values()), old), fit.n, _p_biased(fit))
     if refuse and drift.units:
-        raise TableError(refusal(drift.units, next(iter(parts)) if len(parts) == 1 else ""))
+        raise UnitsError(refusal(drift.units, next(iter(parts)) if len(parts) == 1 else ""))
     return drift
 
 
-def warn_of(drift: Drift, stacklevel: int) -> None:
-    """Say what a reader of the answer should know."""
-    for text in warnings_of(drift):
+def warn_of(drift: Drift | None, stacklevel: int) -> None:
+    """Say what a reader of the answer should know; nothing where nothing was compared."""
+    for text in [] if drift is None else warnings_of(drift):
         warnings.warn(text, ProxycalWarning, stacklevel=stacklevel + 1)
 
 

@@ -32,7 +32,11 @@ VARIED = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """p : of "one law". distance : the largest difference between shares of rows below a value, or of levels."""
+    """Two sets of rows.
+
+    p : of "one law". distance : the largest difference between shares of rows below a value; of levels, the
+    share of rows that lie elsewhere.
+    """
 
     p: float
     distance: float
@@ -130,7 +134,7 @@ def _fisher_of(off: list[float], weights: Pair, clusters: Clusters) -> float:
 
 
 def wald(old: Floats, new: Floats, weights: Pair, clusters: Clusters = (None, None)) -> float:
-    """p of equal means of the scores (n, k) and (m, k)."""
+    """The p of equal means of the scores (n, k) and (m, k)."""
     gap = weights[1] @ new / weights[1].sum() - weights[0] @ old / weights[0].sum()
     sizes = effective(weights[0]), effective(weights[1])
     share = np.concatenate([w / w.sum() * size / sum(sizes) for w, size in zip(weights, sizes, strict=True)])
@@ -138,11 +142,13 @@ def wald(old: Floats, new: Floats, weights: Pair, clusters: Clusters = (None, No
     off = pooled - share @ pooled
     cov = (off * share[:, None]).T @ off
     grown = inflation(off[: len(old)], weights, clusters)
-    return quadratic(gap, cov * (np.outer(grown[0], grown[0]) / sizes[0] + np.outer(grown[1], grown[1]) / sizes[1]))
+    return quadratic(
+        gap, cov * (np.outer(grown[0], grown[0]) / sizes[0] + np.outer(grown[1], grown[1]) / sizes[1])
+    )
 
 
 def quadratic(gap: Floats, spread: Floats) -> float:
-    """p of a gap (k,) with covariance (k, k), which may lack ranks."""
+    """The p of a gap (k,) with covariance (k, k), which may lack ranks."""
     values, vectors = np.linalg.eigh(spread)
     kept = values > 1e-8 * max(values.max(), 1e-300)
     if not kept.any():
@@ -216,7 +222,7 @@ def _log_choose(n: int, k: NDArray[np.int64] | int) -> Floats:
 
 
 def beyond(old: Floats, new: Floats) -> float:
-    """p, an upper bound, of so many new rows beyond all old ones, on either side.
+    """An upper bound of the p of so many new rows beyond all old ones, on either side.
 
     That k given rows of m + n are the extreme ones, j of them above, has a probability of k! n! / (n + k)!
     for each j.

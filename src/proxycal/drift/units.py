@@ -1,10 +1,10 @@
 """Whether a column of new rows is in other units than the fitted one: all of its values times one factor.
 
-Rows that are chosen, whatever chose them, are rows of the law that was fitted: a county of New York is far out
-in population, but not beyond what its losses, its area and its income let expect, and a large county chosen
-among many is one that the fit has seen. Other units take a column out of both: of its own range, and of what
-the other columns let expect of it. So a column is in other units where a factor c makes it match, given the
-others, and no choice of fitted rows could look like it:
+Rows that are chosen, whatever chose them, are rows of the law that was fitted: a large county is far out in
+population, but not beyond what its losses, its area and its income let expect, and one that was chosen for
+its population is one that the fit has seen. Other units take a column out of both: of its own range, and of
+what the other columns let expect of it. So a column is in other units where a factor c makes it match, given
+the others, and no choice of fitted rows could look like it:
 
     its rows lie beyond every fitted one, given the other columns       whatever their number
     or its whole law is the fitted one times c, and c is large          a choice cuts a law off, and does not
@@ -35,12 +35,15 @@ SMALLEST = 1.5
 FURTHEST, STEPS = 9.0, 361
 # Rows that are looked at: a factor needs no more.
 MOST = 1_000
-# Fewer new rows than FEW must all lie beyond the fitted range, so many times as far (one row; more); else half.
-FEW, ALONE, BESIDE = 5, 2.5, 1.5
+# How far beyond the fitted range rows must lie, as a multiple of it: one row, fewer than LAW, more. The
+# extremes of a table fifty times as large as the fitted one lie 1.2 times as far. Fewer rows than FEW must
+# all lie there, of more half.
+FEW, BEYOND = 5, (2.5, 1.5, 1.25)
 # New rows from which a law can be told to be moved as it is, and the p below which it is not.
 LAW, SAME_LAW = 20, 0.001
-# How far it must have moved, in sds of the column given the others; where the sign varies, the factor.
-MOVED, STRETCHED = 3.0, 3.0
+# How far it must have moved, in sds of the column given the others; or, where the sign varies, by what
+# factor, and how sure it must be (z) that the others tell it still: they tell no rows chosen near zero.
+MOVED, STRETCHED, TOLD = 3.0, 3.0, 4.0
 # How near a power of ten a factor must be to be one, and then by how many sds a law must have moved.
 NEAR_TEN, MOVED_TEN = 0.04, 1.0
 # The tail of the density: Student's t with so many degrees of freedom.
@@ -51,8 +54,8 @@ TAIL = 4.0
 class UnitChange:
     """A column of which the new values are `factor` times what the fit was made with.
 
-    doubt : standard error of its logarithm. outside : share of the new rows beyond everything that was fitted.
-    before, now : the middle value, without a sign.
+    doubt : standard error of its logarithm. outside : share of the new rows beyond everything that was
+    fitted, given the other columns. before, now : the middle value, without a sign.
     """
 
     column: str
@@ -65,7 +68,10 @@ class UnitChange:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Where a column is compared: logarithms of what is never negative, else numbers, or arsinh of wide ones."""
+    """Where a column is compared: logarithms of what is never negative, else numbers, or arsinh of wide ones.
+
+    kind : "log", "linear" or "arsinh". unit : the middle magnitude. centre, spread : of the fitted rows.
+    """
 
     kind: str
     unit: float
@@ -111,15 +117,22 @@ class Space:
         if self.kind == "log":
             return np.zeros_like(x) - math.log(self.spread)
         size = np.log(np.abs(x) / self.unit)
-        return size - math.log(self.spread) - (0.5 * np.log1p((x / self.unit) ** 2) if self.kind == "arsinh" else 0.0)
+        return (
+            size
+            - math.log(self.spread)
+            - (0.5 * np.log1p((x / self.unit) ** 2) if self.kind == "arsinh" else 0.0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """The fitted rows as units are compared: columns of numbers by name, what others let expect of each.
 
-    spaces : of each. precision : (k + l, k + l) of the turned numbers and the levels. furthest : (k, 2) of the turned
-    values. given : (k,) sorted residuals (n,) given the others; own : the same of the turned values.
+    spaces : of each of k columns. precision : (k + l, k + l), the inverse covariance of turned numbers and
+    l levels, whose means are level_means. ends : (k, 2) smallest and largest turned values. given, own :
+    residuals of each column given the others, and its turned values, sorted. sample : values of each and what
+    the others let expect of them, turned. reach : how much further out residuals of rows that were not fitted
+    lie.
     """
 
     names: tuple[str, ...]
@@ -165,16 +178,18 @@ def reference(old: Values) -> Reference:
 
 
 def unit_changes(ref: Reference, new: Values) -> tuple[UnitChange, ...]:
-    """The columns of new rows that are in other units, the clearest first; each is found with the others put right."""
+    """The columns of new rows that are in other units, each found with those before put right."""
     new = _some(new)
     found: list[UnitChange] = []
     numbers = dict(new.numbers)
     for _ in ref.names:
         current = replace(new, numbers=numbers)
-        candidates = [change for j in range(len(ref.names)) if (change := _change(ref, current, j)) is not None]
+        candidates = [
+            change for j in range(len(ref.names)) if (change := _change(ref, current, j)) is not None
+        ]
         if not candidates:
             break
-        # Other units of one column make others look odd, given it. The one at fault leaves the least that is odd.
+        # Other units of one column make others look odd, given it: the one at fault leaves the least.
         odd = [
             _oddness(ref, replace(current, numbers=numbers | {c.column: numbers[c.column] / c.factor}))
             for c in candidates
@@ -214,7 +229,7 @@ def _change(ref: Reference, new: Values, j: int) -> UnitChange | None:
     put_right = space.turned(x[speaks] / factor)
     residual_right = (put_right - expected) * tightness
     if _is_beyond(ref, j, (residual, residual_right, own), m) or (
-        m >= LAW and _is_moved(ref, j, (residual, residual_right, put_right), factor)
+        m >= LAW and _is_moved(ref, j, (residual, residual_right, put_right), factor, m)
     ):
         return UnitChange(
             name,
@@ -231,7 +246,7 @@ def _change(ref: Reference, new: Values, j: int) -> UnitChange | None:
 def _is_beyond(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], m: int) -> bool:
     """Whether new rows lie beyond all fitted ones given the others, and no longer once put right."""
     residual, right, own = rows
-    margin = 1.0 if m >= FEW else BESIDE if m > 1 else ALONE
+    margin = BEYOND[(m > 1) + (m >= LAW)]
     share = _outside(ref.given[j], residual, ref.reach * margin)
     needed = 0.5 if m >= FEW else 1.0
     still = _outside(ref.given[j], right, ref.reach)
@@ -241,7 +256,7 @@ def _is_beyond(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], m: i
     return share >= needed and still <= 0.1 * share and off >= 0.5
 
 
-def _is_moved(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], factor: float) -> bool:
+def _is_moved(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], factor: float, m: int) -> bool:
     """Whether the law of the column is the fitted one times the factor, itself and given the others."""
     residual, right, own_right = rows
     same = min(_same_law(ref.given[j], right), _same_law(ref.own[j], own_right))
@@ -250,7 +265,9 @@ def _is_moved(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], facto
     tens = math.log10(factor)
     is_ten = abs(tens - round(tens)) < NEAR_TEN and round(tens) != 0
     if ref.spaces[j].kind != "log":
-        return max(factor, 1.0 / factor) >= STRETCHED
+        expected = own_right - right / math.sqrt(ref.precision[j, j])
+        told = float(np.corrcoef(expected, own_right)[0, 1]) * math.sqrt(m)
+        return max(factor, 1.0 / factor) >= STRETCHED and told >= TOLD
     moved = abs(float(np.median(residual) - np.median(ref.given[j])))
     return moved >= (MOVED_TEN if is_ten else MOVED)
 
@@ -275,7 +292,9 @@ def _factor(space: Space, x: Floats, expected: Floats, sd: float) -> float:
     def fit(logs: Floats) -> Floats:
         values = x[None, :] / np.exp(logs)[:, None]
         off = (space.turned(values) - expected[None, :]) / sd
-        return np.asarray((space.log_steep(values) - 0.5 * (TAIL + 1.0) * np.log1p(off**2 / TAIL)).sum(axis=1))
+        return np.asarray(
+            (space.log_steep(values) - 0.5 * (TAIL + 1.0) * np.log1p(off**2 / TAIL)).sum(axis=1)
+        )
 
     reach = FURTHEST * math.log(10.0)
     grid = np.linspace(-reach, reach, STEPS)
@@ -298,7 +317,7 @@ def _oddness(ref: Reference, new: Values) -> float:
 
 
 def _given(ref: Reference, whole: Floats, j: int) -> Floats:
-    """What (m,) a column is beyond what the others let expect, in sds; others no further out than was fitted."""
+    """How far (m,) a column is from what the others let expect, in sds; the others within what was fitted."""
     others = whole.copy()
     k = len(ref.names)
     others[:, :k] = np.clip(others[:, :k], ref.ends[:, 0], ref.ends[:, 1])
@@ -312,7 +331,9 @@ def _whole(ref: Reference, new: Values) -> Floats:
 
 
 def _turned(spaces: tuple[Space, ...], names: tuple[str, ...], rows: Values) -> Floats:
-    return np.column_stack([space.turned(rows.numbers[name]) for name, space in zip(names, spaces, strict=True)])
+    return np.column_stack(
+        [space.turned(rows.numbers[name]) for name, space in zip(names, spaces, strict=True)]
+    )
 
 
 def _dummies(rows: Values) -> Floats:

@@ -63,8 +63,8 @@ def refusal(units: Sequence[UnitChange], where: str = "") -> str:
         factor, cause = named_factor(unit)
         likely = f", such as {cause}" if cause else ""
         parts.append(
-            f"column {shown(unit.column)} is in other units than when the model was fitted: its values are about "
-            f"{factor_text(factor)} what they were (a middle value of {unit.before:,.4g} then, "
+            f"column {shown(unit.column)} is in other units than when the model was fitted: its values are "
+            f"about {factor_text(factor)} what they were (a middle value of {unit.before:,.4g} then, "
             f"{unit.now:,.4g} now){likely}"
         )
     more = f"; and {counted(len(units) - NAMED, 'column')} more" if len(units) > NAMED else ""
@@ -79,23 +79,29 @@ def factor_text(factor: float) -> str:
     >>> factor_text(1000.0), factor_text(0.001), factor_text(2.2046)
     ('1,000 times', '1/1,000 of', '2.2 times')
     """
-    if factor < 1.0 and not 0.02 < abs(1.0 / factor - round(1.0 / factor)):
+    if factor < 1.0 and abs(1.0 / factor - round(1.0 / factor)) < 0.02:
         return f"1/{round(1.0 / factor):,} of"
     return f"{factor:,.2g} times" if factor < 100.0 else f"{factor:,.0f} times"
+
+
+def row_text(row: Moved) -> str:
+    """A column, or the report, in a line of a list."""
+    said = "in other units" if row.what == "unit" else row.what
+    p = "" if row.what == "unit" else p_text(row.p)
+    return f"  {row.column:<28} {said:<15} {p:<12} {row.detail}".rstrip()
 
 
 def warnings_of(drift: Drift) -> list[str]:
     """What a reader should know of rows that were answered all the same."""
     ask = "`proxycal drift RUN TABLE`" if in_shell() else "`model.drift(df)`"
-    texts = []
+    texts = [refusal(drift.units)] if drift.units else []
     moved = drift.drifted
     if moved:
         named = "; ".join(f"{shown(row.column)}: {_size(row)}" for row in moved[:NAMED])
         more = f"; and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
         texts.append(
-            f"{counted(len(moved), 'column')} of {len(drift.rows) - 1} {'has' if len(moved) == 1 else 'have'} "
-            f"moved since the fit ({named}{more}): the answer for these rows rests on what was learned "
-            f"elsewhere; {ask} compares all columns"
+            f"{counted(len(moved), 'column')} of {len(drift.rows) - 1} moved since the fit ({named}{more}): "
+            f"the answer for these rows rests on what was learned elsewhere; {ask} compares all columns"
         )
     if (row := drift.refit) is not None:
         texts.append(

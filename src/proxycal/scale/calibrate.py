@@ -22,12 +22,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxycal import __version__
+from proxycal.drift.run import warn_of
+from proxycal.drift.wording import facts_of
 from proxycal.errors import EngineError, ProxycalError, ProxycalWarning, StoreError, TableError
 from proxycal.files import explained, kind_of
 from proxycal.locks import alone, clean, hidden_name
 from proxycal.parallel import Engine, cluster, map_as_done
 from proxycal.safe_csv import safe_table
 from proxycal.scale.digests import digest_of, digests
+from proxycal.scale.drift import check_sources
 from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
@@ -55,6 +58,7 @@ class CalibratedFiles:
 
     rows : in the tables, and as many in the files: both are counted. unanswered : rows with gaps among them.
     resumed : parts that an earlier run had finished. left_alone : whether the outcome was left as reported.
+    drift : what changed since the fit.
     """
 
     verdict: str
@@ -64,6 +68,7 @@ class CalibratedFiles:
     files: tuple[str, ...]
     resumed: int
     left_alone: bool
+    drift: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,7 @@ def calibrate_files(
     into_folder = _is_folder(place, names)
     fit, digest = load_fit(run), run_digest(run)
     sources = _look(names, fit, how)
+    drift = check_sources(fit, sources)
     _LOG.info("calibrating %s rows of %s tables", sum(one.rows for one in sources), len(sources))
     parts = plan(sources, part_rows, None if into_folder else stem_and_ending(place.name)[1])
     # Parts that are joined to one file have one header between them.
@@ -143,9 +149,13 @@ def calibrate_files(
     rows = _verified_rows(todo, done.parts, done.files)
     unanswered = sum(one.unanswered for one in done.parts)
     _warn(fit, rows, unanswered)
+    warn_of(drift, stacklevel=2)
+    changed = () if drift is None else tuple(facts_of(drift))
     files = tuple(str(path) for path in done.files)
     left_alone = bool(fit.why_left_alone)
-    return CalibratedFiles(fit.verdict, len(sources), rows, unanswered, files, done.resumed, left_alone)
+    return CalibratedFiles(
+        fit.verdict, len(sources), rows, unanswered, files, done.resumed, left_alone, changed
+    )
 
 
 @dataclass(frozen=True, slots=True)

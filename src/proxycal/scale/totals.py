@@ -16,11 +16,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from proxycal.drift.run import columns_compared, compare_fit, warn_of
+from proxycal.drift.wording import facts_of
 from proxycal.effect.grouped import AsReported
 from proxycal.effect.last_check import answer_totals
 from proxycal.effect.totals import Groups, Statistic, TotalSums, refuse_groups, sum_rows
 from proxycal.errors import ProxycalWarning, TableError
+from proxycal.scale.drift import with_rows
 from proxycal.scale.piece import complete_rows, needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import look_at
@@ -32,8 +36,7 @@ from proxycal.table.wording import counted, listed, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pandas as pd
-
+    from proxycal.drift.compare import Drift
     from proxycal.effect.grouped import Totals
     from proxycal.parallel import Engine
     from proxycal.result import Fit
@@ -55,7 +58,7 @@ def totals_frame(
         pieces = partition_pieces(frame, columns)
     else:
         pieces = FramePieces(to_pandas(frame, columns))
-    return _laid_out(add_up(fit, pieces, by, weights, statistic), frame)
+    return _laid_out(*add_up(fit, pieces, by, weights, statistic), frame)
 
 
 def totals_files(
@@ -75,16 +78,19 @@ def totals_files(
     for name in names:
         columns = _columns(fit, look_at(name, text).columns, by, weights, f"'{name}'")
     with file_pieces(names, columns, text, jobs, engine, scheduler) as pieces:
-        return _laid_out(add_up(fit, pieces, by, weights, statistic))
+        return _laid_out(*add_up(fit, pieces, by, weights, statistic))
 
 
 def add_up(
     fit: Fit, pieces: Pieces, by: str | None, weights: str | None, statistic: Statistic = "total"
-) -> Totals:
-    """The totals of a table in pieces; what was left out, or left alone, is a warning."""
+) -> tuple[Totals, Drift]:
+    """The totals of a table in pieces, and what changed since the fit.
+
+    Other units are refused; what was left out, left alone, or changed, is a warning.
+    """
     weights = weights_column(fit, weights)
-    both = pieces.add_up(partial(sum_piece, fit, by, weights))
-    sums, left = both.answered, both.left
+    added = pieces.add_up(partial(with_rows, partial(sum_piece, fit, by, weights), fit))
+    sums, left = added.made.answered, added.made.left
     if sums is None:
         rows = int(left.rows.sum()) + left.blank
         raise TableError(f"all {rows} rows have missing values, so there is nothing to add up: fill the gaps")
@@ -94,12 +100,14 @@ def add_up(
             f"column {shown(weights)} (weights) is 0 in all {rows} rows, so there is nothing to add up: "
             "choose another column, or none"
         )
+    drift = compare_fit(fit, {"": added.rows.frame}, refuse=True)
     done = answer_totals(fit.method_fit, fit.support, sums, fit.settings.level, statistic, by, left)
     if fit.why_left_alone:
         warnings.warn(fit.why_left_alone, ProxycalWarning, stacklevel=4)
     for text in _what_is_left(left, rows, done):
         warnings.warn(text, ProxycalWarning, stacklevel=4)
-    return done
+    warn_of(drift, stacklevel=4)
+    return done, drift
 
 
 def _what_is_left(left: AsReported, rows: int, done: Totals) -> Iterator[str]:
@@ -181,13 +189,16 @@ def _columns(fit: Fit, have: Iterable[str], by: str | None, weights: str | None,
                 f"{where} has no column {shown(name)} for the {what} of the totals: it has "
                 f"{counted(len(have), 'column')}, {listed(have, limit=8)}"
             )
-    asked = [*needed_columns(fit, have), by, *(name for name, _ in design)]
+    asked = [*needed_columns(fit, have), by, *(name for name, _ in design), *columns_compared(fit, have)]
     return list(dict.fromkeys(name for name in asked if name is not None))
 
 
-def _laid_out(totals: Totals, like: Any = None) -> Any:
-    """The totals as a frame: a row per group, all rows last."""
+def _laid_out(totals: Totals, drift: Drift, like: Any = None) -> Any:
+    """The totals as a frame: a row per group, all rows last; what changed since the fit in its `attrs`."""
     columns: dict[str, Any] = {}
     if totals.by is not None:
         columns[totals.by] = np.array(totals.labels, dtype=object)
-    return from_columns(columns | totals.columns(), like)
+    made = from_columns(columns | totals.columns(), like)
+    if isinstance(made, pd.DataFrame):
+        made.attrs["drift"] = facts_of(drift)
+    return made
