@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxycal.mixture.thresholds import THRESHOLDS
@@ -53,6 +54,27 @@ def agreement(first: Estimate, second: Estimate, topic: str) -> Finding:
         ok=ok,
         topic=topic,
         value=distance if math.isfinite(distance) else None,
+    )
+
+
+def beside_matching(own: Estimate, match: Estimate) -> Finding:
+    """The matched estimate beside another: it is shown, and decides nothing.
+
+    Rows are matched by what they report: of those that are more likely biased than not, more have noise in
+    the direction of the bias. In any number of rows that overstates a size near the noise.
+    """
+    finding = agreement(own, match, "agreement with matching")
+    if finding.ok:
+        return finding
+    return replace(
+        finding,
+        reading=(
+            f"'{match.name}' differs from '{own.name}' ({finding.statistic}). It counts every row that is "
+            "more likely biased than not as biased, which overstates a size near the noise, so it decides "
+            "nothing."
+        ),
+        remedy="Nothing to do.",
+        ok=True,
     )
 
 

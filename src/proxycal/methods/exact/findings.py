@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from proxycal.methods.crosschecks import agreement, first_stage
+from proxycal.methods.crosschecks import agreement, beside_matching, first_stage
 from proxycal.methods.exact.evidence import SIZES_VARY, hides_bias, reasons_for_doubt, verdict
 from proxycal.methods.exact.guards import guard_findings
 from proxycal.methods.exact.truths import truths_findings
@@ -24,7 +24,6 @@ ABOUT_A_BIAS = (
     "share",
     "direction",
     "agreement with moments",
-    "agreement with matching",
     "first-stage",
     "rare",
     "narrow",
@@ -49,7 +48,7 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         *_direction(evidence),
         *guard_findings(evidence, doubt),
         agreement(evidence.exact, evidence.moments, "agreement with moments"),
-        agreement(evidence.exact, evidence.match, "agreement with matching"),
+        beside_matching(evidence.exact, evidence.match),
         first_stage(evidence.first_stage_f),
         _convergence(evidence),
         _constancy(evidence),
@@ -186,15 +185,22 @@ def found_at(e: Evidence) -> str:
 def _separation(e: Evidence, doubtful: bool) -> Finding:
     apart_enough = e.separation >= THRESHOLDS.apart
     size = f"alpha is {e.separation:.2f} residual standard deviations"
+    if apart_enough:
+        reading = f"Biased and unbiased rows are well separated: {size}."
+    elif doubtful:
+        reading = (
+            f"Biased and unbiased rows overlap ({size}), and the environment alone does not show two kinds "
+            "of rows: what looks like a bias may be the shape of the noise."
+        )
+    else:
+        reading = (
+            f"Biased and unbiased rows overlap ({size}): the size of the bias is known better than who is "
+            "biased."
+        )
     return Finding(
         question="Is the bias large beside the noise?",
         statistic=size,
-        reading=(
-            f"Biased and unbiased rows are well separated: {size}."
-            if apart_enough
-            else f"Biased and unbiased rows overlap ({size}): the size of the bias is known better than who "
-            "is biased."
-        ),
+        reading=reading,
         remedy=NOTHING if apart_enough else "Proxies that explain more of the outcome would separate them.",
         ok=not doubtful,
         topic="separation",

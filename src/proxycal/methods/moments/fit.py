@@ -19,7 +19,7 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
-from proxycal.methods.crosschecks import agreement, first_stage
+from proxycal.methods.crosschecks import beside_matching, first_stage
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
@@ -94,7 +94,7 @@ class MomentsMethod:
         return (
             first_stage(self.first_stage_f),
             two_valued,
-            agreement(self.moments, self.match, "agreement with matching"),
+            beside_matching(self.moments, self.match),
         )
 
     def _two_valued_reading(self, ok: bool) -> str:

@@ -124,7 +124,7 @@ def nulls_from(bias: Fitted, best: Fitted, problem: Problem, expected: Array) ->
         same = Law(components=shape.components, scale=shape.scale, columns=1)
         tried.append(fit(wider, same, grown(bias, same, wider)))
     winner = min(tried, key=lambda one: one.bic)
-    if winner.bic < best.bic and not out_of_reach(winner.bic, best.bic - winner.bic, bias.bic):
+    if winner.bic < best.bic and not out_of_reach(winner, best.bic - winner.bic, bias.bic):
         tried += greedy(winner, EXTENSIONS, 3, other=bias.bic).models
     return tried
 
