@@ -59,6 +59,11 @@ TESTED_ELSEWHERE = {
     "found.py": "test_model.py",
     # The record that the questions of the audit share.
     "table/audited.py": "table/test_questions.py",
+    # Arithmetic that means something as a whole only: a database must come to what `calibrate` says.
+    "methods/exact/closed_form.py": "sql/test_view.py",
+    "methods/moments/closed_form.py": "sql/test_view.py",
+    "sql/columns.py": "sql/test_view.py",
+    "sql/dialects.py": "sql/test_view.py",
     # Steps of one estimate, each asked of it.
     "methods/gradual/anchor.py": "methods/gradual/test_answer.py",
     "methods/gradual/direct.py": "methods/gradual/test_answer.py",

@@ -21,6 +21,7 @@ from proxycal.effect.draws import draw_truth
 from proxycal.effect.row_truth import row_bias, shared_cov, sure_of
 from proxycal.errors import TableError
 from proxycal.methods.checks.zeros import ZeroTest, fit_zeros, zero_test
+from proxycal.methods.expression import ClosedForm, NoClosedForm, as_expression, choose, linear, ln, logistic
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.result import Effects, Finding, number
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from proxycal.effect.draws import Draws
     from proxycal.effect.row_truth import RowBias
+    from proxycal.methods.expression import Columns
     from proxycal.methods.registry import MethodFit
     from proxycal.result import Details, Estimate, Prediction, Verdict
     from proxycal.settings import Settings
@@ -176,6 +178,17 @@ class LogFit:
             shift=np.where(is_zero, 0.0, y - y_cal),
             mu=np.exp(inner.mu) * self.spread,
         )
+
+    def closed_form(self, columns: Columns) -> ClosedForm:
+        """The same answer as arithmetic, where the method has one; of a zero, who is biased and no size."""
+        made = getattr(self.inner, "closed_form", None)
+        if made is None:
+            raise NoClosedForm("this method has no answer in closed form: use calibrate")
+        positive = as_expression(0.0).below(columns.y)
+        form = made(replace(columns, y=ln(choose(positive, columns.y, 1.0))))
+        by_environment = logistic(linear(self.gate[0], self.gate[1:], columns.E))
+        p = choose(positive, form.p_biased, by_environment)
+        return ClosedForm(p, choose(positive, form.size, 0.0), factor=True)
 
     def row_bias(self, arrays: Arrays) -> RowBias:
         """Who is biased, and by which factor; of a zero, whatever it is, nothing is left."""

@@ -16,6 +16,7 @@ from proxycal.effect.calibrate import calibrate_turned
 from proxycal.effect.match import Controls, match_new
 from proxycal.effect.row_truth import RowBias
 from proxycal.errors import StoreError, TableError
+from proxycal.methods.exact.closed_form import closed_form
 from proxycal.methods.exact.clusters import Means, cluster_means
 from proxycal.methods.exact.details import kept_details, with_law
 from proxycal.methods.exact.evidence import Evidence, verdict
@@ -33,6 +34,7 @@ from proxycal.mixture.wide.widen import WideLaw
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
+    from proxycal.methods.expression import ClosedForm, Columns
     from proxycal.mixture.answers import RowAnswers
     from proxycal.result import Details, Finding, Prediction, Verdict
     from proxycal.table.encode import Arrays
@@ -89,6 +91,10 @@ class ExactFit:
         return calibrate_turned(
             self.sign, data.y, p, size, se_row, self.level, mu=answers.mu, z=answers.content, a=p
         )
+
+    def closed_form(self, columns: Columns) -> ClosedForm:
+        """The same answer as arithmetic, where there is one."""
+        return closed_form(self, columns)
 
     def row_bias(self, arrays: Arrays) -> RowBias:
         """Who is biased and by how much, and how both move with the parameters that all rows share."""

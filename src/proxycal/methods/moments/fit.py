@@ -20,6 +20,7 @@ from proxycal.effect.likely import match_likely
 from proxycal.effect.match import Controls, match_new
 from proxycal.errors import TableError
 from proxycal.methods.crosschecks import beside_matching, first_stage
+from proxycal.methods.moments.closed_form import closed_form
 from proxycal.methods.moments.estimate import MomentsFit, fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import controls_from, controls_tensors, outcome_of
@@ -28,6 +29,7 @@ from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Details, Effects, Estimate, Finding, number
 
 if TYPE_CHECKING:
+    from proxycal.methods.expression import ClosedForm, Columns
     from proxycal.result import Prediction, Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
@@ -121,6 +123,10 @@ class MomentsMethod:
         se = self.moments.se if math.isfinite(self.moments.se) else 0.0
         mu = content[:, 0] + self.centre
         return calibrate_turned(self.sign, y, p_biased, alpha, se, self.level, mu=mu, z=content, a=p_biased)
+
+    def closed_form(self, columns: Columns) -> ClosedForm:
+        """The same answer as arithmetic."""
+        return closed_form(self, columns, SURE)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in content."""

@@ -1,0 +1,1 @@
+"""A finished fit as a view of a database, where it has an answer in closed form."""
