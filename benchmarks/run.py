@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import (
     accuracy,
+    after,
     coverage,
     gradual,
     losses,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 BENCHES = {
     "accuracy": accuracy.bench,
+    "after": after.bench,
     "coverage": coverage.bench,
     "gradual": gradual.bench,
     "losses": losses.bench,

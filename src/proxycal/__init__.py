@@ -15,6 +15,7 @@ from proxycal.errors import ProxycalError, ProxycalWarning
 
 if TYPE_CHECKING:
     from proxycal import datasets as datasets
+    from proxycal.analysis.impute_files import impute_files as impute_files
     from proxycal.analysis.pool import pool as pool
     from proxycal.datasets.nation import simulate_disasters as simulate_disasters
     from proxycal.formula import fit as fit
@@ -46,6 +47,7 @@ _HOME = {
     "calibrate_files": "proxycal.scale.calibrate",
     "datasets": "proxycal.datasets",
     "fit": "proxycal.formula",
+    "impute_files": "proxycal.analysis.impute_files",
     "inject_bias": "proxycal.testing.simulation",
     "load": "proxycal.model",
     "pool": "proxycal.analysis.pool",

@@ -22,7 +22,7 @@ def bench(
     kind: Annotated[
         str,
         typer.Argument(
-            help="accuracy, coverage, gradual, losses, losses-selection, nations, null, sampled, "
+            help="accuracy, after, coverage, gradual, losses, losses-selection, nations, null, sampled, "
             "validated, validated-means, violations, worlds, worlds-tuning, speed, scale, validated-scale or "
             "workers."
         ),
