@@ -55,6 +55,9 @@ TESTED_ELSEWHERE = {
     # The record of totals, as they are concluded.
     "effect/grouped.py": "effect/test_totals.py",
     "effect/row_truth.py": "effect/test_totals.py",
+    # Coefficients, as the tables that show them.
+    "effect/coefficients.py": "analysis/test_tidy.py",
+    "methods/exact/coefficients.py": "analysis/test_tidy.py",
     # The attributes of the model.
     "found.py": "test_model.py",
     # The record that the questions of the audit share.

@@ -7,11 +7,102 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas as pd
+
     from proxycal.result import Fit
 
 
 class AfterCalibration:
     """The methods of `ProxyCalibrator` that continue where calibrated values are not enough."""
+
+    def tidy(self, exponentiate: bool = False) -> pd.DataFrame:
+        """The coefficients as a table: who misreports, by how much, and what the content is made of.
+
+        Parameters
+        ----------
+        exponentiate : bool, default False
+            Whether estimate, low and high of "who" are odds ratios instead of log odds.
+
+        Returns
+        -------
+        DataFrame
+            A row per coefficient: term, estimate, std_error, statistic, p_value, low, high and component:
+            "who" (log odds of being biased), "size" (in the stated direction) and "content" (expected truth,
+            where it is a straight line). For one unit of a number, and of a level against the reference.
+            A method without such a model has its size only.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
+        >>> model.tidy().query("component == 'who'")["term"].tolist()
+        ['(Intercept)', 'e_1', 'e_2']
+
+        """
+        from proxycal.analysis.tidy import tidy
+
+        return tidy(self._fitted(), exponentiate)
+
+    def glance(self) -> pd.DataFrame:
+        """The fit in one row: verdict, size with its interval, share biased, log likelihood, BIC.
+
+        Returns
+        -------
+        DataFrame
+            Columns method, verdict, n, alpha, alpha_se, alpha_low, alpha_high, share_biased, parameters,
+            log_lik and bic; the last three are missing where the method has no likelihood of all fitted rows.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
+        >>> model.glance()[["verdict", "n"]].iloc[0].tolist()
+        ['bias found', 400]
+
+        """
+        from proxycal.analysis.tidy import glance
+
+        return glance(self._fitted())
+
+    def confint(self, level: float | None = None) -> pd.DataFrame:
+        """Intervals of the coefficients of `tidy`: component, term, low and high.
+
+        Parameters
+        ----------
+        level : float, default None
+            Level of the intervals; None for that of the model.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
+        >>> low, high = model.confint(0.99).loc[("size", "alpha")]
+        >>> bool(low < 5.0 < high)
+        True
+
+        """
+        from proxycal.analysis.tidy import confint
+
+        return confint(self._fitted(), level)
+
+    def vcov(self) -> pd.DataFrame:
+        """Covariance of the coefficients of `tidy`, labelled by component and term.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
+        >>> model.vcov().shape == (len(model.tidy()),) * 2
+        True
+
+        """
+        from proxycal.analysis.tidy import vcov
+
+        return vcov(self._fitted())
 
     if TYPE_CHECKING:
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from proxycal.effect.coefficients import coefficients_of
 from proxycal.effect.draws import draw_truth
 from proxycal.effect.row_truth import row_bias, shared_cov, sure_of
 from proxycal.errors import TableError
@@ -29,6 +30,7 @@ from proxycal.result import Effects, Finding, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from proxycal.effect.coefficients import Coefficients
     from proxycal.effect.draws import Draws
     from proxycal.effect.row_truth import RowBias
     from proxycal.methods.expression import Columns
@@ -207,6 +209,10 @@ class LogFit:
             outside = np.where((y > 0.0)[:, None], outside, np.nan)
         drawn = draw_truth(self.inner, logs, draws, places, outside)
         return np.exp(drawn, out=np.zeros_like(drawn), where=y > 0.0)
+
+    def coefficients(self, arrays: Arrays) -> Coefficients:
+        """Those of the method, of logarithms of the positive rows."""
+        return coefficients_of(self.inner, positive_logs(arrays))
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""

@@ -38,6 +38,8 @@ class MethodFit(Protocol):
         draw_truth(arrays, draws, places, outside) -> (m, n)
                                             draws of the true outcome, in place of those that `effect.draws`
                                             makes of row_bias and shared_cov
+        coefficients(arrays) -> Coefficients
+                                            for tables: who is biased, by how much, content, with their errors
         shared_cov -> (k, k)                covariance of those parameters: an attribute or property
         finish_totals(sums: TotalSums) -> (calibrated (G,), variance (G,))
                                             in place of "sum of the means; sum of the variances + slope' cov

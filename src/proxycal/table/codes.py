@@ -80,6 +80,13 @@ class NumberCode:
         return codes
 
     @property
+    def unit(self) -> tuple[float, float] | None:
+        """Centre and spread in the column's own units, where it has numbers."""
+        if self.spread == 0.0:
+            return None
+        return math.ldexp(self.centre, self.exponent), math.ldexp(self.spread, self.exponent)
+
+    @property
     def suffixes(self) -> tuple[str, ...]:
         """What is added to the column's name, one for each encoded column."""
         return ("",) * (self.spread > 0) + ("=missing",) * self.indicator

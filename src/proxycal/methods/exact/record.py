@@ -18,6 +18,7 @@ from proxycal.effect.row_truth import RowBias
 from proxycal.errors import StoreError, TableError
 from proxycal.methods.exact.closed_form import closed_form
 from proxycal.methods.exact.clusters import Means, cluster_means
+from proxycal.methods.exact.coefficients import exact_coefficients
 from proxycal.methods.exact.details import kept_details, with_law
 from proxycal.methods.exact.evidence import Evidence, verdict
 from proxycal.methods.exact.findings import findings
@@ -34,6 +35,7 @@ from proxycal.mixture.wide.widen import WideLaw
 from proxycal.result import Curve, Effects, Estimate, GateTerm, number
 
 if TYPE_CHECKING:
+    from proxycal.effect.coefficients import Coefficients
     from proxycal.methods.expression import ClosedForm, Columns
     from proxycal.mixture.answers import RowAnswers
     from proxycal.result import Details, Finding, Prediction, Verdict
@@ -135,6 +137,10 @@ class ExactFit:
     def shared_cov(self) -> np.ndarray:
         """Covariance of the parameters that the slopes of `row_bias` are in."""
         return self.cov if self.means is None else np.array([[self.estimate.se**2]])
+
+    def coefficients(self, arrays: Arrays) -> Coefficients:
+        """Who misreports, by how much, and the content; arrays : the fitted rows."""
+        return exact_coefficients(self, arrays, data_of(arrays, self.sign))
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects, each row against its nearest unbiased fitted rows in the content index."""
