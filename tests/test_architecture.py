@@ -59,6 +59,7 @@ TESTED_ELSEWHERE = {
     "effect/coefficients.py": "analysis/test_tidy.py",
     "methods/exact/coefficients.py": "analysis/test_tidy.py",
     # The attributes of the model.
+    "pages.py": "test_model.py",
     "found.py": "test_model.py",
     # The record that the questions of the audit share.
     "table/audited.py": "table/test_questions.py",

@@ -19,6 +19,7 @@ from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD
 from proxycal.result import Fit, FittedRows
 from proxycal.scale.fit import fit_large, opened, pieces_of
+from proxycal.scale.streams import is_streamed, spooled
 from proxycal.scale.totals import left_rows
 from proxycal.store import versions
 from proxycal.table.answers import describe
@@ -52,6 +53,9 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     works (five times the CPU on busy cores), and the last digits would depend on the number of cores.
     """
     METHODS[settings.method].require_installed()
+    if is_streamed(table):
+        with spooled(table, roles.columns) as files:
+            return fit_files(files, roles, settings, 1, "joblib", None)
     with ONE_THREAD:
         return _fit(table, roles, settings)
 

@@ -15,16 +15,17 @@ from proxycal.analysis.after import AfterCalibration
 from proxycal.drift.run import warn_of
 from proxycal.effect.last_check import answer_rows
 from proxycal.errors import ProxycalWarning, RolesError
-from proxycal.files import write_bytes
 from proxycal.fitting import fit_files, fit_table
 from proxycal.found import Found
 from proxycal.manners import Manners
 from proxycal.methods.registry import METHODS
+from proxycal.pages import Pages
 from proxycal.scale.drift import check_frame
+from proxycal.scale.streams import calibrate_stream, is_streamed
 from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Interval, Missing, Scale, Settings
 from proxycal.since import Since
-from proxycal.store import load_fit, save_fit
+from proxycal.store import load_fit
 from proxycal.table.answers import effect_columns, gaps_text, laid_out
 from proxycal.table.audit import audit
 from proxycal.table.roles import Roles
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from proxycal.result import Finding, Prediction
 
 
-class ProxyCalibrator(Found, Manners, AfterCalibration, Since, BaseEstimator):
+class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstimator):
     """Finds and removes a reporting bias with proxies that never saw the report.
 
         E ~ p(E)    Z ~ p(Z|E)    A ~ p(A|E), A in {0, 1}
@@ -154,6 +155,8 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a pandas, polars or Dask frame; every value that is not allowed is named here.
 
+        What comes in batches is fitted too: a DuckDB relation, ibis table, polars LazyFrame, Arrow reader.
+
         A Dask frame, and with method="exact" any of more than 200,000 rows, is fitted in pieces: a sample
         chooses the models, all rows fit them (method="paper": all rows train stage 1, a sample the rest).
 
@@ -196,9 +199,13 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, BaseEstimator):
         """The calibrated outcome, as a frame of the same kind and index as `df`.
 
         y_cal, y_cal_low, y_cal_high (pointwise), p_biased, shift (signed: y_cal = y_obs - shift) and
-        mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone.
+        mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone. A DuckDB
+        relation, ibis table, polars LazyFrame or Arrow reader is answered as it is read: a
+        pyarrow.RecordBatchReader of its own columns, then these.
         """
         left_alone = self._fitted().why_left_alone
+        if is_streamed(df):
+            return calibrate_stream(self.result_, df)
         drift = check_frame(self.result_, df)
         predicted, kept = self._predicted(df)
         warn_of(drift, stacklevel=2)
@@ -348,25 +355,6 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, BaseEstimator):
         from proxycal.questions.power import power
 
         return self._answered("power", power(self._kept_fit(), alphas, repetitions, progress, tell))
-
-    # --- pages and files ---
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the page about this fit: one self-contained HTML file, or a PDF where the name ends so."""
-        from proxycal.report.page import page_bytes, page_kind
-
-        write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
-
-    def memo(self, path: str | os.PathLike[str]) -> None:
-        """Write one to two pages as a Word document: question, answer, totals, what it rests on."""
-        from proxycal.report.memo import check_memo, memo_bytes
-
-        check_memo(path)
-        write_bytes(path, memo_bytes(self._fitted()))
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a run folder, whole or not at all; `proxycal.load` reads it."""
-        save_fit(folder, self._fitted())
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         asked = super().__repr__(N_CHAR_MAX)

@@ -28,6 +28,7 @@ from proxycal.scale.drift import with_rows
 from proxycal.scale.piece import complete_rows, needed_columns
 from proxycal.scale.pieces import FramePieces, file_pieces, is_partitioned, partition_pieces
 from proxycal.scale.sources import look_at
+from proxycal.scale.streams import StreamPieces, is_streamed, stream_columns
 from proxycal.table.columns import read_column
 from proxycal.table.frames import column_names, from_columns, to_pandas
 from proxycal.table.groups import read_counts, read_groups, read_outcome, read_weights
@@ -50,7 +51,10 @@ MISSING = "missing"
 def totals_frame(
     fit: Fit, frame: Any, by: str | None = None, weights: str | None = None, statistic: Statistic = "total"
 ) -> Any:
-    """Totals of a pandas, polars or Dask frame, as a frame of its kind (pandas for Dask)."""
+    """Totals of a frame, as a frame of its kind; pandas for Dask and for what comes in batches."""
+    if is_streamed(frame):
+        columns = _columns(fit, stream_columns(frame), by, weights, "the table")
+        return _laid_out(*add_up(fit, StreamPieces(frame, tuple(columns)), by, weights, statistic))
     have = list(frame.columns) if is_partitioned(frame) else list(column_names(frame))
     columns = _columns(fit, have, by, weights, "the table")
     pieces: Pieces
