@@ -52,6 +52,8 @@ TESTED_ELSEWHERE = {
     "methods/exact/record.py": "methods/exact/test_answers.py",
     "methods/exact/in_pieces.py": "scale/test_fit.py",
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
+    # The zeros of fits on the log scale, asked of them.
+    "methods/log_zeros.py": "methods/test_log_scale.py",
     # The record of totals, as they are concluded.
     "effect/grouped.py": "effect/test_totals.py",
     "effect/row_truth.py": "effect/test_totals.py",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.effect.last_check import Support, answer_rows, answer_totals
 from proxycal.effect.totals import Groups, sum_rows_by
 from proxycal.errors import ProxycalWarning
+from proxycal.methods.auto import teaching
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
 from proxycal.methods.registry import METHODS
@@ -78,9 +79,9 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
     )
     asked, settings = (
         settings.method,
-        replace(settings, method=METHODS[settings.method].choose(arrays.validated)),
+        replace(settings, method=METHODS[settings.method].choose(teaching(arrays, settings.scale))),
     )
-    _say_too_few(asked, settings.method, roles, arrays.validated)
+    _say_too_few(asked, settings.method, roles, teaching(arrays, settings.scale))
     _LOG.info("read: %s rows to fit; method %s, asked for %s", arrays.n, settings.method, asked)
     fitted = METHODS[settings.method].fit(arrays, settings)
     return _as_asked(_kept(table, encoder, arrays, fitted, settings, len(arrays.P)), asked)

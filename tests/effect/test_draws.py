@@ -9,7 +9,8 @@ import pytest
 
 from proxycal.effect.draws import BLOCK, Draws, draw_truth, draws_of
 from proxycal.effect.row_truth import RowBias, row_truth
-from proxycal.methods.log_scale import LogFit, Zeros
+from proxycal.methods.log_scale import LogFit
+from proxycal.methods.log_zeros import Zeros
 from proxycal.result import Details, Estimate
 from toy_rows import toy_arrays
 

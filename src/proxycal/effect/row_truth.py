@@ -210,4 +210,5 @@ def with_known(truth: RowTruth, known: np.ndarray) -> RowTruth:
 
 def is_known(fitted: MethodFit) -> bool:
     """Whether the fit says anything of totals beyond the reported ones."""
-    return fitted.verdict == "bias found" or hasattr(fitted, "finish_totals")
+    by_validation = fitted.details.by_validation or hasattr(fitted, "finish_totals")
+    return fitted.verdict == "bias found" or by_validation

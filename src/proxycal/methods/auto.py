@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 
+def teaching(arrays: Arrays, scale: str) -> int:
+    """How many validated rows can teach: on the log scale those whose report and truth are above 0."""
+    if scale != "log" or arrays.truth is None or arrays.y is None:
+        return arrays.validated
+    return int(((arrays.truth > 0.0) & (arrays.y > 0.0)).sum())
+
+
 def choose(validated: int) -> str:
     """The method for a table with so many validated rows.
 
@@ -25,5 +32,5 @@ def choose(validated: int) -> str:
 
 def fit_auto(arrays: Arrays, settings: Settings) -> MethodFit:
     """Fit arrays with the method that their validated rows allow."""
-    name = choose(arrays.validated)
+    name = choose(teaching(arrays, settings.scale))
     return METHODS[name].fit(arrays, replace(settings, method=name))

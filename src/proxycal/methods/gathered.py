@@ -40,7 +40,7 @@ class Gathered:
             columns = [getattr(part, name) for part in self.parts]
             return None if columns[0] is None else np.concatenate(columns)
 
-        names = ("y", "P", "E", "weights", "truth", "inclusion", "trusted", "kept")
+        names = ("y", "P", "E", "weights", "truth", "inclusion", "trusted", "counts", "kept")
         levels = {name: np.concatenate([part.levels[name] for part in self.parts]) for name in first.levels}
         return replace(first, levels=levels, **{name: whole(name) for name in names})  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ p, and not exp of the mean logarithm, which would be too low in every total. alp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,21 +21,26 @@ from proxycal.effect.coefficients import coefficients_of
 from proxycal.effect.draws import draw_truth
 from proxycal.effect.row_truth import row_bias, shared_cov, sure_of
 from proxycal.errors import TableError
-from proxycal.methods.checks.zeros import ZeroTest, fit_zeros, zero_test
+from proxycal.methods.checks.zeros import fit_zeros, zero_test
 from proxycal.methods.expression import ClosedForm, NoClosedForm, as_expression, choose, linear, ln, logistic
+from proxycal.methods.log_zeros import Zeros, zeros_of
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
-from proxycal.result import Effects, Finding, number
+from proxycal.methods.smearing import Smearing, fit_smearing
+from proxycal.methods.validated.fit import design_weights
+from proxycal.methods.validated.record import ValidatedFit
+from proxycal.methods.validated.thresholds import LEAST_ROWS
+from proxycal.result import Effects, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from proxycal.effect.coefficients import Coefficients
     from proxycal.effect.draws import Draws
-    from proxycal.effect.row_truth import RowBias
+    from proxycal.effect.row_truth import RowBias, RowTruth
     from proxycal.methods.expression import Columns
     from proxycal.methods.registry import MethodFit
-    from proxycal.result import Details, Estimate, Prediction, Verdict
+    from proxycal.result import Details, Estimate, Finding, Prediction, Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
 
@@ -43,61 +48,6 @@ if TYPE_CHECKING:
 MIN_POSITIVE = 20
 # A factor nearer to one is no size: with it, a share of biased rows says nothing.
 LEAST_SIZE = -math.log(0.99)
-# A pattern of zeros this unlikely without an effect of the environment is told.
-ZEROS_P = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class Zeros:
-    """The rows that are immune: how many of n, and what the environment has to do with them.
-
-    p : of "given the proxies, the environment says nothing of zeros"; NaN where it was not asked. column :
-    the environment column that says most, higher : whether zeros are more common where it is higher.
-    one_sided : validated rows where one of report and truth is zero and the other is not.
-    """
-
-    count: int
-    n: int
-    p: float
-    column: str
-    higher: bool
-    one_sided: int
-
-    def finding(self) -> Finding:
-        """The share of zeros by environment, in words."""
-        share = f"{self.count:,} of {self.n:,} reports are zero ({self.count / max(self.n, 1):.0%})"
-        ok = not self.p < ZEROS_P and not self.one_sided
-        immune = f"{share}: a factor cannot change them, so they stay zero and do not affect its size."
-        where = f"'{self.column}' is {'higher' if self.higher else 'lower'}"
-        if "=" in self.column:
-            where = f"{self.column} is {'true' if self.higher else 'not true'}"
-        if not self.count:
-            reading = f"None of {self.n:,} reports is zero."
-        elif self.p < ZEROS_P:
-            reading = (
-                f"Reports of zero are more common where {where}, beyond what the proxies explain "
-                f"(p = {self.p:.2g}): some cases there may not be reported at all. {immune}"
-            )
-        else:
-            tested = f" (p = {self.p:.2g})" if math.isfinite(self.p) else ""
-            reading = f"{immune} The environment does not predict them beyond the proxies{tested}."
-            reading = reading if tested else immune
-        if self.one_sided:
-            reading += (
-                f" In {self.one_sided} validated rows one of report and truth is zero and the other is not, "
-                "which no factor explains."
-            )
-        return Finding(
-            question="Are reports of zero part of the bias?",
-            statistic=share,
-            reading=reading,
-            remedy="Nothing to do."
-            if ok
-            else "Calibration does not add what was never reported: ask for the missing reports there.",
-            ok=ok,
-            topic="zeros",
-            value=self.p if math.isfinite(self.p) else None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +114,7 @@ class LogFit:
         """Answer in the outcome's own units; a zero stays zero."""
         y = outcome_of(arrays)
         is_zero = y <= 0.0
-        inner = self.inner.predict(self._in_logs(arrays))
+        inner = self.inner.predict(self.in_logs(arrays))
         p, ratio = _two_states(self.inner, inner)
         y_cal = y * (1.0 - p + p * ratio)
         # The mean of a skewed mixture may lie beyond its quantiles; widening to it only adds coverage.
@@ -194,16 +144,14 @@ class LogFit:
 
     def row_bias(self, arrays: Arrays) -> RowBias:
         """Who is biased, and by which factor; of a zero, whatever it is, nothing is left."""
-        return replace(row_bias(self.inner, self._in_logs(arrays)), factor=True)
+        return replace(row_bias(self.inner, self.in_logs(arrays)), factor=True)
 
     def draw_truth(
         self, arrays: Arrays, draws: Draws, places: np.ndarray, outside: np.ndarray | None
     ) -> np.ndarray:
         """Draws (m, n) of the true outcome: of logarithms, and back; a zero is a zero."""
         y = outcome_of(arrays)
-        logs = self._in_logs(arrays)
-        if arrays.truth is not None:
-            logs = replace(logs, truth=np.log(np.where(arrays.truth > 0.0, arrays.truth, np.nan)))
+        logs = self.in_logs(arrays, truth=True)
         if outside is not None:
             # What stands in for the logarithm of zero says nothing of other columns.
             outside = np.where((y > 0.0)[:, None], outside, np.nan)
@@ -218,7 +166,7 @@ class LogFit:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""
         y = outcome_of(arrays)
         is_zero = y <= 0.0
-        inner = self.inner.effects(self._in_logs(arrays))
+        inner = self.inner.effects(self.in_logs(arrays))
         known = (inner.neighbours >= 0) & ~is_zero[:, None]
         return Effects(
             tau=np.where(is_zero, 0.0, y * -np.expm1(-inner.tau)),
@@ -227,11 +175,14 @@ class LogFit:
             distances=np.where(known, inner.distances, np.nan),
         )
 
-    def _in_logs(self, arrays: Arrays) -> Arrays:
-        """All rows, a stand-in for the logarithm of zero."""
+    def in_logs(self, arrays: Arrays, truth: bool = False) -> Arrays:
+        """All rows, a stand-in for the logarithm of zero; with the logarithm of their truth where asked."""
         y = outcome_of(arrays)
         logs = np.log(np.where(y > 0.0, y, 1.0))
-        return replace(arrays, y=np.where(y > 0.0, logs, self.fill), truth=None)
+        known = None
+        if truth and arrays.truth is not None:
+            known = np.log(np.where((arrays.truth > 0.0) & (y > 0.0), arrays.truth, np.nan))
+        return replace(arrays, y=np.where(y > 0.0, logs, self.fill), truth=known)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
@@ -240,6 +191,58 @@ class LogFit:
         return {"log": own, "inner": values}, pack(
             {"log": {"positive": self.positive, "gate": self.gate}, "inner": tensors}
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LogValidatedFit(LogFit):
+    """Validated rows on the log scale: what was learned of logarithms answers in the outcome's own units.
+
+    smearing : from mean logarithms to means, by the validated rows. Zeros are among those, so that totals
+    hold what was never reported.
+    """
+
+    smearing: Smearing
+
+    def predict(self, arrays: Arrays) -> Prediction:
+        """Answer in the outcome's own units; a zero stays zero."""
+        y, own = outcome_of(arrays), LogFit.predict(self, arrays)
+        y_cal = self.smearing.means(own.y_cal)
+        return replace(
+            own,
+            y_cal=y_cal,
+            # The ends are quantiles: they need no smearing.
+            y_cal_low=np.minimum(own.y_cal_low, y_cal),
+            y_cal_high=np.maximum(own.y_cal_high, y_cal),
+            shift=y - y_cal,
+        )
+
+    def row_truth(self, arrays: Arrays) -> RowTruth:
+        """The mean truth of each row, and how it moves with what the validated rows showed."""
+        return self.smearing.row_truth(LogFit.predict(self, arrays).y_cal)
+
+    @property
+    def shared_cov(self) -> np.ndarray:
+        """Covariance of what the validated rows showed."""
+        return self.smearing.cov
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything needed to rebuild the fit exactly."""
+        values, tensors = LogFit.state(self)
+        return values, tensors | pack({"smearing": self.smearing.state()})
+
+
+def in_own_units(fit: LogFit, shown: Arrays) -> LogValidatedFit:
+    """The record of validated rows `shown`, zeros among them."""
+    assert isinstance(fit.inner, ValidatedFit)
+    assert shown.truth is not None
+    y = outcome_of(shown)
+    value, _ = fit.inner.out_of_fold(fit.in_logs(shown, truth=True))
+    value = np.exp(value, out=np.zeros_like(y), where=y > 0.0)
+    return _with(fit, fit_smearing(value, shown.truth, design_weights(shown)))
+
+
+def _with(fit: LogFit, smearing: Smearing) -> LogValidatedFit:
+    return LogValidatedFit(**{part.name: getattr(fit, part.name) for part in fields(fit)}, smearing=smearing)
 
 
 def from_log_state(
@@ -252,7 +255,10 @@ def from_log_state(
     zeros = Zeros(**own["zeros"] | {"p": number(own["zeros"]["p"])})
     inner = restore(values["inner"], unpack(tensors, "inner"))
     fill, spread = float(own["fill"]), float(own["spread"])
-    return LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
+    fit = LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
+    if not isinstance(inner, ValidatedFit):
+        return fit
+    return _with(fit, Smearing.from_state(unpack(tensors, "smearing")))
 
 
 def fit_logs(fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, settings: Settings) -> LogFit:
@@ -262,23 +268,39 @@ def fit_logs(fit: Callable[[Arrays, Settings], MethodFit], arrays: Arrays, setti
     return finish(fit(logs, replace(settings, scale="linear")), arrays, logs)
 
 
-def finish(inner: MethodFit, arrays: Arrays, logs: Arrays, zeros: int | None = None, n: int = 0) -> LogFit:
-    """The record of a fit; arrays : rows with their zeros, or a sample of n rows of which `zeros` are."""
+def finish(
+    inner: MethodFit,
+    arrays: Arrays,
+    logs: Arrays,
+    zeros: int | None = None,
+    n: int = 0,
+    shown: Arrays | None = None,
+) -> LogFit:
+    """The record of a fit; arrays : rows with their zeros, or a sample of n rows of which `zeros` are.
+
+    shown : the validated rows, where `arrays` do not hold all of them.
+    """
     y, predicted = outcome_of(arrays), inner.predict(logs)
     is_zero = y <= 0.0
     p, ratio = _two_states(inner, predicted)
     # Duan's smearing: the mean of exp(noise), over who may be biased.
     residual = np.exp(outcome_of(logs) - predicted.mu) * (1.0 - p + p * ratio)
     test = zero_test(is_zero, arrays.P, arrays.E, arrays.weights, arrays.cluster)
-    return LogFit(
+    fit = LogFit(
         inner=inner,
-        zeros=_zeros(test, arrays, int(is_zero.sum()) if zeros is None else zeros, n or arrays.n),
+        zeros=zeros_of(test, arrays, int(is_zero.sum()) if zeros is None else zeros, n or arrays.n),
         positive=np.flatnonzero(~is_zero),
         # E[p_biased | E] is the chance of a bias by environment, whatever the method.
         gate=fit_zeros(logs.E, predicted.p_biased, logs.weights),
         fill=float(np.average(outcome_of(logs), weights=logs.weights)),
         spread=float(np.average(residual, weights=logs.weights)),
     )
+    if not isinstance(inner, ValidatedFit):
+        return fit
+    if shown is None:
+        assert arrays.truth is not None  # the method asked for it
+        shown = arrays.take(np.flatnonzero(np.isfinite(arrays.truth)))
+    return in_own_units(fit, shown)
 
 
 def positive_logs(arrays: Arrays) -> Arrays:
@@ -307,6 +329,12 @@ def require_positive(logs: Arrays, n: int, settings: Settings) -> None:
             f"{logs.P.shape[1] + logs.E.shape[1]} proxy and environment columns needs {need}; add rows or "
             "use fewer columns"
         )
+    if settings.method == "validated" and logs.validated < LEAST_ROWS:
+        raise TableError(
+            f"method='validated' needs at least {LEAST_ROWS} validated rows, and on the log scale only those "
+            f"whose report and truth are above 0 teach: {logs.validated} are; validate more rows, or use "
+            "method='exact'"
+        )
     if float(np.ptp(y)) == 0.0:
         raise TableError(f"all {len(y)} rows above 0 report the same value: there is nothing to calibrate")
     column = settings.effect.removeprefix("by:")
@@ -331,11 +359,3 @@ def _times(y: np.ndarray, logs: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         # A limit of so many log points that no number holds it bounds nothing: infinite is the right answer.
         return np.exp(logs, out=np.zeros_like(y), where=y > 0.0)
-
-
-def _zeros(test: ZeroTest, arrays: Arrays, count: int, n: int) -> Zeros:
-    one_sided = 0
-    if arrays.truth is not None:
-        known = np.isfinite(arrays.truth)
-        one_sided = int(((outcome_of(arrays) > 0.0) != (arrays.truth > 0.0))[known].sum())
-    return Zeros(count, n, test.p, arrays.environment_names[test.column], test.slope > 0.0, one_sided)

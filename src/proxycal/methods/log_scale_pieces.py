@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from proxycal.methods.gathered import validated_rows
 from proxycal.methods.log_scale import finish, positive_logs, require_positive
 from proxycal.methods.parts import outcome_of
+from proxycal.methods.validated.record import ValidatedFit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +56,11 @@ class LogPieces:
     n: int
     weight: float
 
+    def without_truth(self) -> LogPieces:
+        """The same table as if nobody had been validated."""
+        sample = replace(self.sample, truth=None, inclusion=None)
+        return replace(self, table=self.table.without_truth(), sample=sample)
+
     def add_up(self, function: Callable[[Arrays], R]) -> R:
         """The sum of what the function makes of every piece."""
         return self.table.add_up(partial(_on_logs, self.unit, function))
@@ -75,7 +82,10 @@ def fit_logs_in_pieces(
     require_positive(logs, table.n, settings)
     pieces = LogPieces(table, logs, unit, counts.n, counts.weight / unit)
     inner = fit(pieces, replace(settings, scale="linear"))
-    return finish(inner, table.sample, logs, counts.zeros, table.n)
+    shown = None
+    if isinstance(inner, ValidatedFit):
+        shown = table.add_up(validated_rows).joined()
+    return finish(inner, table.sample, logs, counts.zeros, table.n, shown)
 
 
 def _counts(arrays: Arrays) -> _Counts:

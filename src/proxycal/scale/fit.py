@@ -24,6 +24,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxycal.errors import ReadingNote, SettingsError, TableError
+from proxycal.methods.auto import teaching
 from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD, check_scheduler
 from proxycal.reading.table import read_table, understood
@@ -74,6 +75,16 @@ class EncodedPieces:
     weight: float
     held: tuple[Arrays, ...] = ()
 
+    def without_truth(self) -> EncodedPieces:
+        """The same table as if nobody had been validated."""
+        roles = replace(self.encoder.roles, truth=None, inclusion=None)
+        return replace(
+            self,
+            encoder=replace(self.encoder, roles=roles),
+            sample=replace(self.sample, truth=None, inclusion=None),
+            held=tuple(replace(piece, truth=None, inclusion=None) for piece in self.held),
+        )
+
     def add_up(self, function: Callable[[Arrays], R]) -> R:
         """The sum of what the function makes of every piece."""
         if self.held:
@@ -92,8 +103,8 @@ class LargeFit:
     """A fit of all rows, and the sample that stands for them wherever a reader looks at rows.
 
     frame, arrays : the sampled rows, as they are and encoded. named : the same rows under the index that
-    names them. n, validated : rows in the fit, and those with their truth. method : that was used, also where
-    it was chosen by the data.
+    names them. n, validated : rows in the fit, and those whose truth can teach. method : that was used, also
+    where it was chosen by the data.
     """
 
     encoder: Encoder
@@ -194,10 +205,13 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     table = EncodedPieces(pieces, read, unit, arrays, encoder.rows_kept, seen.weight / unit)
     if isinstance(pieces, FramePieces) and len(pieces.frame) * _numbers_a_row(arrays) <= HELD:
         table = replace(table, held=tuple(table.in_turn(lambda piece: piece)))
-    method = METHODS[settings.method].choose(seen.validated)
+    teach = seen.validated
+    if teach and settings.scale == "log":
+        teach = table.add_up(partial(teaching, scale="log"))
+    method = METHODS[settings.method].choose(teach)
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
-    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, seen.validated, method)
+    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, teach, method)
 
 
 def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -29,10 +30,11 @@ from proxycal.methods.gradual.wording import claim, findings
 from proxycal.methods.moments.estimate import fit_moments
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
+from proxycal.methods.repeated import MOST, in_chunks, repeated, stands_for_more
 from proxycal.result import BiasShape, Details, Estimate, Finding, Prediction, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _ROWS = ("gradual", "moments")
+# A record with `+`.
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,14 +184,36 @@ def p_positive(bias: Array, se: Array) -> Array:
 
 def fit_gradual_method(arrays: Arrays, settings: Settings) -> GradualFit:
     """Estimate b(E), then put it in the words and the records of the package."""
-    rows, clusters = rows_of(settings.sign, arrays), _count_clusters(arrays)
-    return conclude(arrays, rows, OnePiece(rows), clusters or arrays.n, clusters, settings)
+    clusters = _count_clusters(arrays)
+    units = clusters or int(arrays.stand_for)
+    if arrays.stand_for <= MOST:
+        arrays = repeated(arrays)
+    rows = rows_of(settings.sign, arrays)
+    # Rows of a cluster count together, whatever each stands for.
+    whole = arrays.cluster is not None or not stands_for_more(arrays)
+    pieces = OnePiece(rows) if whole else WrittenOut(arrays, settings.sign)
+    return conclude(arrays, rows, pieces, units, clusters, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOut:
+    """Rows that stand for more than can be written out at once, some of them at a time."""
+
+    arrays: Arrays
+    sign: float
+
+    def add_up(self, function: Callable[[Rows], R]) -> R:
+        """The sum of what the function makes of the rows, each as often as it stands for."""
+        return reduce(add, (function(rows_of(self.sign, part)) for part in in_chunks(self.arrays)))
 
 
 def fit_gradual_row(arrays: Arrays, settings: Settings) -> GradualFit:
     """The same for a row of another method's summary: its size, verdict and findings, and nothing beside."""
-    rows, clusters = rows_of(settings.sign, arrays), _count_clusters(arrays)
-    units = clusters or arrays.n
+    clusters = _count_clusters(arrays)
+    units = clusters or int(arrays.stand_for)
+    if arrays.stand_for <= MOST:
+        arrays = repeated(arrays)
+    rows = rows_of(settings.sign, arrays)
     answer, kinds = _answer(arrays, rows, OnePiece(rows), units, settings, shaped=False)
     missing = Estimate.missing("moments", "")
     return _record(answer, kinds, clusters, settings, missing, math.nan, (), ())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from proxycal.methods.gradual.fit import GradualFit, conclude, rows_of
+from proxycal.methods.repeated import in_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,8 @@ R = TypeVar("R")
 def fit_pieces(table: EncodedPieces, settings: Settings) -> GradualFit:
     """Fit all rows; a sample of them places the knots and names the levels."""
     sample, pieces = rows_of(settings.sign, table.sample), _Elsewhere(table, settings.sign)
-    return conclude(table.sample, sample, pieces, table.n, 0, settings)
+    # The weight of the table is the number of rows that its rows stand for.
+    return conclude(table.sample, sample, pieces, round(table.weight), 0, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +41,4 @@ class _Elsewhere:
 
 
 def _of_arrays(sign: float, function: Callable[[Rows], R], arrays: Arrays) -> R:
-    return function(rows_of(sign, arrays))
+    return reduce(add, (function(rows_of(sign, part)) for part in in_chunks(arrays)))

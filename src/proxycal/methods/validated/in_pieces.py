@@ -5,7 +5,6 @@ The exact fit adds up all rows; the candidates learn from every validated row an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +21,9 @@ if TYPE_CHECKING:
 
 def fit_pieces(table: EncodedPieces, settings: Settings) -> ValidatedFit:
     """Fit the exact method to all rows without any truth, gather the validated rows, and learn from them."""
-    roles = replace(table.encoder.roles, truth=None, inclusion=None)
-    blind = replace(
-        table,
-        encoder=replace(table.encoder, roles=roles),
-        sample=replace(table.sample, truth=None, inclusion=None),
-    )
     known = table.add_up(validated_rows).joined()
     require_rows(known)
-    exact = METHODS["exact"].fit_in_pieces(blind, settings)
+    exact = METHODS["exact"].fit_in_pieces(table.without_truth(), settings)
     assert table.sample.truth is not None
     others = table.sample.take(np.flatnonzero(~np.isfinite(table.sample.truth)))
     return conclude(Gathered((known, others)).joined(), exact, settings, table.n)
