@@ -64,3 +64,23 @@ def test_where_a_bias_of_two_states_is_found_there_is_a_row_and_no_finding():
     assert not [one for one in model.findings_ if one.topic == "gradual"]
     # Beside itself the method has no second row.
     assert list(own.summary().index).count("gradual") == 1
+
+
+@pytest.mark.parametrize("fault", [np.linalg.LinAlgError("Singular matrix"), ValueError("infs or NaNs")])
+@pytest.mark.parametrize("size", [0.0, 5.0])
+def test_a_gradual_row_that_cannot_be_computed_ends_no_fit(monkeypatch, tmp_path, fault, size):
+    """It serves one row of the summary: fits of every method died of it in 7 of 523 random tables."""
+
+    def fails(*_):
+        raise fault
+
+    monkeypatch.setattr("proxycal.methods.registry.Method.fit_row", fails)
+    sim = pc.simulate(n=200, alpha=size, random_state=0)
+    model = pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+    row = model.summary().loc["gradual"]
+    assert np.isnan(row["alpha"])
+    assert str(fault) in row["note"]
+    if model.verdict_ != "bias found":
+        assert str(fault) in finding(model).reading
+    model.save(tmp_path / "run")
+    assert pc.load(tmp_path / "run").verdict_ == model.verdict_

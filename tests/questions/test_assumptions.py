@@ -194,3 +194,17 @@ def test_check_names_the_proxy_that_carries_the_bias():
     exclusion = next(finding for finding in findings if finding.topic == "exclusion")
     assert not exclusion.ok
     assert "'p_2'" in exclusion.reading
+
+
+def test_a_check_that_cannot_be_computed_is_a_finding_among_the_others(monkeypatch):
+    def fails(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    world = draw_world("gaussian", 300, 3.0, seed=1)
+    model = ProxyCalibrator(world.roles, direction="over", method="moments").fit(world.table())
+    before = [finding.topic for finding in model.check()]
+    monkeypatch.setattr("proxycal.questions.assumptions.own_bias", fails)
+    after = model.check()
+    assert [finding.topic for finding in after] == before
+    (lost,) = [finding for finding in after if finding.topic == "exclusion"]
+    assert "LinAlgError: Singular matrix" in lost.reading

@@ -105,3 +105,12 @@ def test_without_a_finding_the_rows_are_random_and_validated_rows_are_left_out(d
     assert plan.index.min() >= 10
     with pytest.raises(TableError, match="all 400 rows are validated already"):
         model.plan_audit(table.assign(truth=world.y_true), n=5)
+
+
+def test_where_no_row_is_in_doubt_the_plan_says_so():
+    """Every sum of spreads is 0, and strata of equal sums were 0 / 0."""
+    plan = choose_rows(np.zeros(200), 20, seed=0)
+    assert plan.random
+    assert len(set(plan.rows)) == 20
+    assert plan.probability == pytest.approx(np.full(20, 0.1))
+    assert "no row is in doubt" in plan.reading

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from proxycal.errors import ProxycalError
+from proxycal.methods.crosschecks import attempt
 from proxycal.methods.registry import METHODS
 from proxycal.result import Estimate, Finding
 from proxycal.table.surface import choose
 
 if TYPE_CHECKING:
+    from proxycal.methods.registry import MethodFit
     from proxycal.result import Verdict
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
@@ -36,10 +38,18 @@ def beside(arrays: Arrays, settings: Settings, verdict: Verdict) -> Beside:
         # Where the truth of every row is known, there is none left to take a graded bias off.
         return Beside()
     asked = replace(settings, method=NAME, effect="constant", interval="sandwich")
-    try:
-        fit = METHODS[NAME].fit_row(arrays, asked)
-    except ProxycalError as error:
-        return Beside((Estimate.missing(NAME, str(error)),))
+    return attempt(
+        lambda: _beside(METHODS[NAME].fit_row(arrays, asked), settings, verdict), partial(_failed, verdict)
+    )
+
+
+def _failed(verdict: Verdict, why: str) -> Beside:
+    """The row and the finding where the gradual method cannot be fitted, which changes nothing else."""
+    own = Estimate.missing(NAME, why)
+    return Beside((own,), () if verdict == "bias found" else (_finding("not identified", own, "", 0.0),))
+
+
+def _beside(fit: MethodFit, settings: Settings, verdict: Verdict) -> Beside:
     refused = fit.verdict == "not identified"
     reasons = [finding.reading for finding in fit.findings if not finding.ok]
     own = Estimate.missing(NAME, reasons[0]) if refused and reasons else fit.estimate

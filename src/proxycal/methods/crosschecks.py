@@ -4,13 +4,53 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from proxycal.errors import ProxycalError
 from proxycal.mixture.thresholds import THRESHOLDS
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from proxycal.result import Estimate
+
+T = TypeVar("T")
+
+# What arithmetic on an odd table ends with: a matrix without an inverse, a number out of range, a refusal.
+FAILURES = (ProxycalError, np.linalg.LinAlgError, ValueError, ArithmeticError)
+
+
+def attempt(compute: Callable[[], T], instead: Callable[[str], T]) -> T:
+    """A side computation, which never ends a fit: where it fails, what to say instead, given why.
+
+    >>> attempt(lambda: 1.0 / 0.0, lambda why: why)
+    'it could not be computed (ZeroDivisionError: float division by zero)'
+    """
+    try:
+        return compute()
+    except ProxycalError as error:
+        return instead(str(error))
+    except FAILURES as error:
+        return instead(f"it could not be computed ({type(error).__name__}: {error})")
+
+
+def attempted(question: str, topic: str, compute: Callable[[], Finding]) -> Finding:
+    """The finding of a check, or that it could not be made."""
+
+    def failed(why: str) -> Finding:
+        return Finding(
+            question,
+            "no answer",
+            f"Not answered: {why}.",
+            "Look for columns that are nearly the same and for extreme values; nothing else depends on it.",
+            ok=True,
+            topic=topic,
+        )
+
+    return attempt(compute, failed)
 
 
 def apart(first: Estimate, second: Estimate) -> float:

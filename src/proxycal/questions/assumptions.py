@@ -16,6 +16,7 @@ from scipy.special import ndtr
 from proxycal.methods.checks.instruments import any_moved, direct_p, moved_proxies
 from proxycal.methods.checks.outcome import content_gap, normality
 from proxycal.methods.checks.slopes import row_influence, size_of_noise_p, slope_test
+from proxycal.methods.crosschecks import attempted
 from proxycal.methods.log_scale import LogFit, positive_logs
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.compare import fit_exact
@@ -27,7 +28,7 @@ from proxycal.table.surface import choose
 from proxycal.tails import t_sf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     Cluster = NDArray[np.int64] | None
 
 NOTHING = "Nothing to do."
+EXCLUSION = "Do the proxies see the report?"
+EVEN_NOISE = "Is the noise equally large in every environment?"
+DIRECT = "Does the environment move the outcome itself?"
+SHAPE = "Is the noise normal?"
+GAP = "Do the groups that the environment separates overlap in content?"
+LEVERAGE = "Does a single row or cluster decide the result?"
 
 
 def further_findings(
@@ -58,18 +65,55 @@ def further_findings(
     square = (1.0 - p) * noise**2 + p * (noise - bias) ** 2
     claimed = fit.verdict == "bias found"
     alpha, se = (fit.estimate.alpha, fit.estimate.se) if claimed else (0.0, 0.0)
-    moved = moved_proxies(P, E, weights, cluster)
-    findings = [
-        exclusion(P, arrays.proxy_names, E, p, own_bias(arrays, settings), moved, weights, cluster),
-        even_noise(square, E, weights, details.models_noise, cluster, no_logs),
-        # Where no bias is claimed, what was reported is taken as it is.
-        direct_environment(
-            y - predicted.shift if claimed else y, P, E, p, alpha, se, weights, details.models_direct, cluster
+    asked: list[tuple[str, str, Callable[[], Finding]]] = [
+        (
+            EXCLUSION,
+            "exclusion",
+            lambda: exclusion(
+                P,
+                arrays.proxy_names,
+                E,
+                p,
+                own_bias(arrays, settings),
+                moved_proxies(P, E, weights, cluster),
+                weights,
+                cluster,
+            ),
         ),
-        noise_shape(noise, p, bias, weights, details.models_shape, cluster, no_logs),
-        gap_in_content(predicted.mu, E, weights),
-        leverage(y, P, E, p, weights, cluster, asked=fit.verdict != "no bias found"),
+        (
+            EVEN_NOISE,
+            "heteroscedasticity",
+            lambda: even_noise(square, E, weights, details.models_noise, cluster, no_logs),
+        ),
+        # Where no bias is claimed, what was reported is taken as it is.
+        (
+            DIRECT,
+            "direct",
+            lambda: direct_environment(
+                y - predicted.shift if claimed else y,
+                P,
+                E,
+                p,
+                alpha,
+                se,
+                weights,
+                details.models_direct,
+                cluster,
+            ),
+        ),
+        (
+            SHAPE,
+            "shape",
+            lambda: noise_shape(noise, p, bias, weights, details.models_shape, cluster, no_logs),
+        ),
+        (GAP, "gap", lambda: gap_in_content(predicted.mu, E, weights)),
+        (
+            LEVERAGE,
+            "leverage",
+            lambda: leverage(y, P, E, p, weights, cluster, asked=fit.verdict != "no bias found"),
+        ),
     ]
+    findings = [attempted(question, topic, answer) for question, topic, answer in asked]
     if details.sizes and claimed:
         findings.append(agreement_of_models(details.sizes, se))
     return [*findings, multiplicity([*before, *findings])]
@@ -125,7 +169,7 @@ def exclusion(
         reading = f"The environment moves some proxy beyond content (p = {some:.2g}): {wrong}"
         remedy = "Find out without which proxy the result changes: `refute('drop-proxy')`."
     return Finding(
-        question="Do the proxies see the report?",
+        question=EXCLUSION,
         statistic=f"most suspicious: '{name}', {evidence}"
         + (f"; any of them moved by the environment, p = {some:.2g}" if np.isfinite(some) else ""),
         reading=reading,
@@ -175,7 +219,7 @@ def even_noise(
         reading = f"{depends}: where it is larger, p_biased is more certain than it should be."
         remedy = _other_scale(no_logs, "compare with method='moments'")
     return Finding(
-        question="Is the noise equally large in every environment?",
+        question=EVEN_NOISE,
         statistic=f"Wald test of the size of the noise on the environment, p = {p:.2g}",
         reading=reading,
         remedy=remedy,
@@ -220,7 +264,7 @@ def direct_environment(
         reading = f"{moves}, and this method takes that for a bias that the environment drives."
         remedy = "Use method='exact', which lets the environment move the outcome."
     return Finding(
-        question="Does the environment move the outcome itself?",
+        question=DIRECT,
         statistic=f"Wald test beside instrumented content, p = {p:.2g}" if tested else "not tested",
         reading=reading,
         remedy=remedy,
@@ -255,7 +299,7 @@ def noise_shape(
         reading = f"The noise is not normal {numbers}: a skew or an outlier may pass for a bias, or hide one."
         remedy = _other_scale(no_logs, "compare with method='exact', which compares shapes")
     return Finding(
-        question="Is the noise normal?",
+        question=SHAPE,
         statistic=f"skewness {skew:.2f}; skewness and kurtosis together, p = {p:.2g}",
         reading=reading,
         remedy=remedy,
@@ -279,7 +323,7 @@ def gap_in_content(content: Array, E: Array, weights: Array) -> Finding:
     ok = apart < THRESHOLDS.gap or told < THRESHOLDS.told
     groups = f"gap of {apart:.2f} standard deviations, the environment explains {told:.0%} of who is where"
     return Finding(
-        question="Do the groups that the environment separates overlap in content?",
+        question=GAP,
         statistic=f"gap of {apart:.2f} sd within groups; the environment explains {told:.0%} of who is where",
         reading=(
             f"Content has no two groups that are far apart and that the environment separates ({groups})."
@@ -323,7 +367,7 @@ def leverage(
         reading = f"A single {what} moves alpha by {most:.2f} standard errors: alpha would change without it."
         remedy = f"Look at that {what}; `refute('seed')` shows how alpha changes with the rows."
     return Finding(
-        question="Does a single row or cluster decide the result?",
+        question=LEVERAGE,
         statistic=f"the heaviest {what} moves alpha by {most:.2f} standard errors",
         reading=reading,
         remedy=remedy,

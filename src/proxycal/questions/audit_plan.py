@@ -32,6 +32,7 @@ BLOCK = 50_000
 STRATA, PER_STRATUM = 10, 5
 # Rows of a stratum, at the least: two show a spread, and this part of its share by size is the floor.
 LEAST, FLOOR = 2, 0.4
+NO_DOUBT = "no row is in doubt, each is biased for certain or not at all"
 # A plan that promises less than this is not worth its strata.
 WORTHWHILE = 0.98
 
@@ -98,6 +99,8 @@ def choose_rows(spread: Array, n: int, seed: int, why_not: str = "") -> AuditPla
     """
     total = len(spread)
     rng = np.random.default_rng(seed)
+    if not why_not and not spread.any():
+        why_not = NO_DOUBT
     stratum = np.zeros(total, dtype=np.int64) if why_not else cut_strata(spread, n)
     sizes = np.bincount(stratum)
     counts, ratio = sizes * 0, 1.0

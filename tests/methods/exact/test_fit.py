@@ -337,3 +337,18 @@ def test_truth_is_read_by_fit_alone(checked):
     assert arrays.truth is not None
     with_truth, without = (told.result_.method_fit.predict(a) for a in (arrays, replace(arrays, truth=None)))
     np.testing.assert_array_equal(with_truth.p_biased, without.p_biased)
+
+
+@pytest.mark.parametrize("name", ["match_likely", "fit_moments"])
+def test_an_estimate_beside_the_answer_that_cannot_be_computed_leaves_the_answer_alone(monkeypatch, name):
+    def fails(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    world = draw_world("gaussian", 300, 3.0, seed=1)
+    whole = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    monkeypatch.setattr(f"proxycal.methods.exact.fit.{name}", fails)
+    model = ProxyCalibrator(world.roles, direction="over").fit(world.table())
+    assert (model.verdict_, model.alpha_) == (whole.verdict_, whole.alpha_)
+    row = model.summary().loc[{"match_likely": "match", "fit_moments": "moments"}[name]]
+    assert np.isnan(row["alpha"])
+    assert "Singular matrix" in row["note"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from proxycal.effect.likely import match_likely
 from proxycal.effect.uncertainty import bootstrap_covariance, bootstrap_weights, normal_interval
 from proxycal.errors import SettingsError
+from proxycal.methods.crosschecks import attempt
 from proxycal.methods.exact.clusters import MIN_CLUSTERS, cluster_means, means_of
 from proxycal.methods.exact.details import details_of, with_law
 from proxycal.methods.exact.evidence import collect, verdict
@@ -21,7 +23,7 @@ from proxycal.methods.exact.findings import findings
 from proxycal.methods.exact.outcome import Outcome, off_spike, read_outcome, told_by_environment
 from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.exact.truths import read_truths
-from proxycal.methods.moments.estimate import fit_moments
+from proxycal.methods.moments.estimate import fit_moments, no_moments
 from proxycal.methods.parts import outcome_of
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
@@ -167,8 +169,15 @@ def finish(
     ranges = outcome.ranges(outcome_of(arrays), comparison.sign)
     answers = answer_rows(bias.bias, data, bias.cluster_sd, law, ranges)
     p_biased, level = answers.p_biased, settings.level
-    controls, match = match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level)
-    moments = fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level)
+    # Neither has a part in the answer: where one cannot be computed, its row says why.
+    controls, match = attempt(
+        lambda: match_likely(data.y, answers.content, p_biased, data.weights, data.cluster, level),
+        lambda why: (None, Estimate.missing("match", why)),
+    )
+    moments = attempt(
+        lambda: fit_moments(data.y, arrays.P, arrays.E, data.weights, data.cluster, level),
+        partial(no_moments, arrays.P.shape[1], float(data.weights.sum())),
+    )
     estimates = (
         wide_estimate(widened, level)
         if law is not None and widened is not None

@@ -118,6 +118,28 @@ def fit_moments(
     )
 
 
+def no_moments(proxies: int, n: float, why: str) -> MomentsFit:
+    """What is said where the moments could not be computed."""
+    nothing = np.full(proxies, np.nan)
+    return MomentsFit(
+        alpha=np.nan,
+        se=np.nan,
+        low=np.nan,
+        high=np.nan,
+        sigma=np.nan,
+        share=np.nan,
+        first_stage_f=np.nan,
+        first_stage_f_robust=np.nan,
+        first_stage_f_cluster=None,
+        drives_p=np.nan,
+        two_valued_p=np.nan,
+        b=nothing,
+        proxy_f=nothing,
+        n=n,
+        note=why,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """u (n,) centred; h (n,) centred; Q (n, r) basis of E; P (n, p) centred; psi_b (n, p); w (n,); groups."""
