@@ -16,6 +16,7 @@ from proxycal.errors import ProxycalWarning
 from proxycal.methods.auto import teaching
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
+from proxycal.methods.choice import choose_method
 from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD
 from proxycal.result import Fit, FittedRows
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from proxycal.effect.grouped import Totals
     from proxycal.effect.totals import Statistic
+    from proxycal.finding import Finding
     from proxycal.methods.registry import MethodFit
     from proxycal.parallel import Engine
     from proxycal.settings import Settings
@@ -68,7 +70,9 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
         large = fit_large(pieces, roles, settings)
         _say_too_few(settings.method, large.method, roles, large.validated)
         chosen = replace(settings, method=large.method)
-        kept = _kept(large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.named)
+        kept = _kept(
+            large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.findings, large.named
+        )
         return _as_asked(kept, settings.method)
     encoder, arrays = Encoder.fit_transform(
         table,
@@ -77,14 +81,14 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
         settings.scale,
         settings.log_proxies,
     )
-    asked, settings = (
-        settings.method,
-        replace(settings, method=METHODS[settings.method].choose(teaching(arrays, settings.scale))),
-    )
-    _say_too_few(asked, settings.method, roles, teaching(arrays, settings.scale))
+    teach = teaching(arrays, settings.scale)
+    choice = choose_method(settings, arrays, roles.outcome, teach)
+    asked, settings = settings.method, replace(settings, method=choice.method)
+    _say_too_few(asked, settings.method, roles, teach)
     _LOG.info("read: %s rows to fit; method %s, asked for %s", arrays.n, settings.method, asked)
     fitted = METHODS[settings.method].fit(arrays, settings)
-    return _as_asked(_kept(table, encoder, arrays, fitted, settings, len(arrays.P)), asked)
+    kept = _kept(table, encoder, arrays, fitted, settings, len(arrays.P), choice.findings)
+    return _as_asked(kept, asked)
 
 
 def _as_asked(fit: Fit, method: str) -> Fit:
@@ -120,9 +124,13 @@ def _kept(
     fitted: MethodFit,
     settings: Settings,
     n: int,
+    choice: tuple[Finding, ...],
     named: pd.DataFrame | None = None,
 ) -> Fit:
-    """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels."""
+    """The record of a fit; of a large table `table` and `arrays` are a sample, `named` has its labels.
+
+    choice : what to say of how the method was chosen.
+    """
     _LOG.info("fitted: %s, alpha %.4g (se %.2g)", fitted.verdict, fitted.estimate.alpha, fitted.estimate.se)
     for row in fitted.estimates:
         _LOG.debug("estimate: %s %.6g (se %.3g) %s", row.name, row.alpha, row.se, row.note)
@@ -136,7 +144,9 @@ def _kept(
         estimates=(*fitted.estimates, *graded.estimates),
         share_biased=fitted.share_biased,
         verdict=fitted.verdict,
-        findings=most_helpful_first((*about.findings, *fitted.findings, *graded.findings), fitted.verdict),
+        findings=most_helpful_first(
+            (*about.findings, *choice, *fitted.findings, *graded.findings), fitted.verdict
+        ),
         settings=settings,
         roles=encoder.roles,
         n=n,

@@ -84,7 +84,7 @@ class Found:
         With scale="log" also ratio, ratio_low and ratio_high: what biased rows report of the truth.
         """
         fit = self._fitted()
-        return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.scale == "log" else None)
+        return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.factor else None)
 
     def bias_by_environment(self) -> pd.DataFrame:
         """How a graded bias depends on each environment column, the others at their mean (method="gradual").
@@ -153,6 +153,6 @@ class Found:
 
     def _ratio(self) -> tuple[float, float, float]:
         fit = self._fitted()
-        if fit.settings.scale != "log":
+        if not fit.settings.factor:
             raise NoRatioError("a bias that is added is no ratio: fit with scale='log'")
         return fit.estimate.ratio(fit.settings.sign)

@@ -23,7 +23,7 @@ from proxycal.pages import Pages
 from proxycal.scale.drift import check_frame
 from proxycal.scale.streams import calibrate_stream, is_streamed
 from proxycal.scale.totals import totals_frame
-from proxycal.settings import Direction, Interval, Missing, Scale, Settings
+from proxycal.settings import Direction, Family, Interval, Missing, Scale, Settings
 from proxycal.since import Since
 from proxycal.store import load_fit
 from proxycal.table.answers import effect_columns, gaps_text, laid_out
@@ -61,22 +61,20 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
     roles : Roles
         Which column is what.
     method : {"auto", "exact", "validated", "moments", "gradual", "paper"}, default "auto"
-        "auto" is "validated" where 30 rows or more have a truth, else "exact"; "exact" compares
-        mixtures with and without a bias, "validated" learns from validated rows, "moments" assumes no shape,
-        "gradual" is for a bias that changes gradually with the environment, "paper" trains the two networks
-        of the published method (needs pip install 'proxycal[paper]').
+        "auto" is "validated" where 30 rows or more have a truth, else what the kind of outcome asks for;
+        "exact" compares mixtures, "gradual" is for a bias that changes gradually, "paper" trains networks.
     direction : {"over", "under"}
         Whether biased reports are too high or too low. Required: `fit` refuses a model without it.
     scale : {"linear", "log"}, default "linear"
-        "log" where the bias is a factor: biased rows report so many per cent of the truth. The outcome must
-        not be negative; zeros stay zero and have no part in the size. alpha is then a logarithm, `ratio_`
-        what biased rows report of the truth; calibrated values stay in the outcome's own units.
+        "log" where the bias is a factor: alpha is a logarithm, `ratio_` what biased rows report of the truth.
+    family : {"auto", "normal", "counts", "binary"}, default "auto"
+        "counts": a share of what happened is reported. "binary": some of the yes, or of the no, is denied.
+    exclusion : bool, default False
+        You state that the environment acts on the truth only through content (counts, yes and no).
     log_proxies : sequence of str, default ()
-        Proxies that are sizes (dollars, areas, counts), of which the logarithm is taken; zeros in them become
-        a column of their own.
+        Proxies that are sizes (dollars, areas, counts), of which the logarithm is taken.
     effect : {"constant", "linear", "by:COLUMN"}, default "constant"
-        How the size of the bias may vary: not at all, with the environment columns, or by the levels of a
-        categorical one.
+        How the size of the bias varies: not at all, with the environment, or by level.
     level : float, default 0.95
         Level of all intervals.
     missing : {"raise", "drop", "impute"}, default "raise"
@@ -99,8 +97,6 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
 
     Examples
     --------
-    Inject a bias of 5 into a simulated table, find it and take it out:
-
     >>> import proxycal
     >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
     >>> model = proxycal.ProxyCalibrator(sim.roles, method="moments", direction="over").fit(sim.table)
@@ -118,6 +114,8 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         method: str = "auto",
         direction: Direction | None = None,
         scale: Scale = "linear",
+        family: Family = "auto",
+        exclusion: bool = False,
         log_proxies: Sequence[str] = (),
         effect: str = "constant",
         level: float = 0.95,
@@ -131,6 +129,8 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         self.method = method
         self.direction = direction
         self.scale = scale
+        self.family = family
+        self.exclusion = exclusion
         self.log_proxies = log_proxies
         self.effect = effect
         self.level = level

@@ -26,6 +26,7 @@ Direction = Literal["over", "under"]
 Missing = Literal["raise", "drop", "impute"]
 Interval = Literal["sandwich", "bootstrap"]
 Scale = Literal["linear", "log"]
+Family = Literal["auto", "normal", "counts", "binary"]
 
 
 # A field needs a default where those before it have one; this one is refused.
@@ -109,6 +110,10 @@ class Settings:
         Which way reports are biased. Required: data cannot tell the two apart.
     scale : {"linear", "log"}, default "linear"
         Whether the bias is added to the outcome, or multiplies it.
+    family : {"auto", "normal", "counts", "binary"}, default "auto"
+        What kind of outcome it is; "auto" takes small whole numbers as counts and two values as yes and no.
+    exclusion : bool, default False
+        Whether you state that the environment acts on the truth only through content.
     log_proxies : sequence of str, default ()
         Proxies that are sizes, of which the logarithm is taken.
     effect : {"constant", "linear", "by:COLUMN"}, default "constant"
@@ -141,6 +146,8 @@ class Settings:
     method: str = field(default="auto", metadata={"allowed": METHODS})
     direction: str = choice(_UNSTATED, "over", "under")
     scale: str = choice("linear", "linear", "log")
+    family: str = choice("auto", "auto", "normal", "counts", "binary")
+    exclusion: bool = flag(False)
     log_proxies: tuple[str, ...] = names()
     effect: str = choice("constant", "constant", "linear", prefix="by:", placeholder="COLUMN")
     level: float = real(0.95, 0.0, 1.0)
@@ -163,6 +170,11 @@ class Settings:
             name: self.sections[name] if name in self.sections else kind() for name, kind in kinds.items()
         }
         object.__setattr__(self, "sections", whole_set)
+
+    @property
+    def factor(self) -> bool:
+        """Whether the size of the bias is the logarithm of a factor."""
+        return self.scale == "log" or self.method == "counts"
 
     @property
     def sign(self) -> float:

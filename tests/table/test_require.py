@@ -66,7 +66,6 @@ BROKEN: list[tuple[str, Any, list[str]]] = [
     ("loss", [0.1 + 0.2, 0.3] * 30, ["'loss'", "constant"]),
     ("loss", ["much", "little"] * 30, ["'loss'", "text", "numeric"]),
     ("loss", ["1,200", "12"] * 30, ["'loss'", "written as text", "'1,200'", "to_numeric"]),
-    ("loss", [True, False] * 30, ["'loss'", "True/False", "0 and 1"]),
     ("loss", pd.Series(range(N)).astype("category"), ["'loss'", "categories"]),
     ("loss", [np.inf, 1.0] * 30, ["'loss'", "30 infinite", "index 0, 2, 4"]),
     ("loss", [1e200, 1.0] * 30, ["'loss'", "1e+200", "too large"]),

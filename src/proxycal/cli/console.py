@@ -108,7 +108,7 @@ def result(fit: Fit) -> dict[str, Any]:
     from proxycal.report.summary import formula
 
     ratio = {}
-    if fit.settings.scale == "log":
+    if fit.settings.factor:
         value, low, high = fit.estimate.ratio(fit.settings.sign)
         ratio = {"ratio": value, "ratio_low": low, "ratio_high": high}
     return {

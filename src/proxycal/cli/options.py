@@ -52,6 +52,8 @@ _HELP = {
     "method": "Estimator: {choices}.",
     "direction": "Direction of the bias, required for a fit: {choices}.",
     "scale": "Whether the bias is added to the outcome or multiplies it: {choices}.",
+    "family": "Kind of outcome: {choices}.",
+    "exclusion": "State that the environment acts on the truth only through content.",
     "log_proxies": "Proxies to use as logarithms, such as areas or amounts of money.",
     "effect": "How the size of the bias may vary: {choices}.",
     "level": "Level of the intervals, such as 0.95.",

@@ -34,6 +34,9 @@ def beside(arrays: Arrays, settings: Settings, verdict: Verdict) -> Beside:
     Where one was found, the gradual method averages over both states: the row says that it is another
     reading of the same table.
     """
+    if METHODS[settings.method].family != "normal":
+        # A share of a count or of a yes is no number that the environment adds.
+        return Beside()
     if settings.method == NAME or arrays.validated == arrays.n:
         # Where the truth of every row is known, there is none left to take a graded bias off.
         return Beside()

@@ -114,6 +114,8 @@ class Method:
         Place of a function like `home` that only estimates, for a row in the summary of another method.
     chooser : str, default ""
         Place of the function that names another method by the number of validated rows; none if empty.
+    family : str, default "normal"
+        The kind of outcome that it is for; "normal" is any number.
 
     """
 
@@ -132,6 +134,7 @@ class Method:
     allows: tuple[str, ...] = ()
     row: str = ""
     chooser: str = ""
+    family: str = "normal"
 
     def choose(self, validated: int) -> str:
         """The method for a table with so many validated rows: itself, unless it stands for others."""
@@ -222,6 +225,7 @@ def register(method: Method) -> Iterator[Method]:
         del METHODS[method.name]
 
 
+_RATES = "proxycal.methods.rates"
 _OURS = (
     Method(
         name="auto",
@@ -279,6 +283,28 @@ _OURS = (
         pieces_in_memory=True,
         effects=("constant", "by:"),
         cost=(4.5, 0.2),
+    ),
+    Method(
+        name="counts",
+        label="counts (family='counts')",
+        summary="a share of what happened is reported: who reports less, or how much less, by evidence",
+        home=f"{_RATES}.fit:fit_counts",
+        record=f"{_RATES}.record:RatesFit",
+        pieces=f"{_RATES}.fit:fit_counts_in_pieces",
+        cost=(4.5, 0.2),
+        allows=("atom",),
+        family="counts",
+    ),
+    Method(
+        name="binary",
+        label="binary (family='binary')",
+        summary="a share of the yes, or of the no, is denied: how much, by environment, by evidence",
+        home=f"{_RATES}.fit:fit_binary",
+        record=f"{_RATES}.record:RatesFit",
+        pieces=f"{_RATES}.fit:fit_binary_in_pieces",
+        cost=(4.5, 0.2),
+        allows=("atom",),
+        family="binary",
     ),
     Method(
         name="paper",

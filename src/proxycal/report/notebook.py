@@ -69,7 +69,7 @@ def _attention(fit: Fit) -> str:
 
 
 def _estimators(fit: Fit) -> str:
-    log = fit.settings.scale == "log"
+    log = fit.settings.factor
     heads = ["estimator", "alpha", "se", f"{fit.settings.level * 100:g}% interval"]
     heads += ["biased rows report"] if log else []
     rows = [

@@ -57,7 +57,7 @@ def render(fit: Fit, pictures: Sequence[Picture] | None = None) -> str:
         headline=headline(fit),
         unseen=unseen(fit),
         facts=facts(fit),
-        log=fit.settings.scale == "log",
+        log=fit.settings.factor,
         ratio_text=ratio_text,
         ratio_between=ratio_between,
         as_share=lambda size: percent(math.exp(fit.settings.sign * size)),

@@ -42,7 +42,7 @@ def headline(fit: Fit) -> str:
     shown = size_text(main)
     level = f"{fit.settings.level * 100:g}% interval"
     size = f"{shown.size} ({'no interval' if shown.interval == 'n/a' else f'{level} {shown.interval}'})"
-    log = fit.settings.scale == "log"
+    log = fit.settings.factor
     if log:
         size = f"{ratio_text(fit, main)} ({ratio_interval_text(fit, main)})"
     if fit.verdict == "bias found":
@@ -94,7 +94,7 @@ def facts(fit: Fit) -> tuple[tuple[str, str], ...]:
     main, level = fit.estimate, f"{fit.settings.level * 100:g}% interval"
     shown = size_text(main)
     size = (("Estimated size", shown.size), (level, shown.interval))
-    if fit.settings.scale == "log":
+    if fit.settings.factor:
         size = (("Biased rows report", ratio_text(fit, main)), (level, ratio_between(fit, main)))
     counts = (("Share of biased rows", percent(fit.share_biased)), ("Rows in the fit", f"{fit.n:,}"))
     if fit.verdict == "not identified":

@@ -59,7 +59,7 @@ def show_helps(listed: Sequence[Help]) -> None:
 def estimate_table(fit: Fit) -> Table:
     """A row per estimator; the one that the answer uses is marked."""
     estimates, main, level = fit.estimates, fit.estimate.name, fit.settings.level
-    log = fit.settings.scale == "log"
+    log = fit.settings.factor
     headings: tuple[str, ...] = ("size", "std. error", f"{level * 100:g}% interval")
     if log:
         headings = ("log size", "std. error", "biased rows report", f"{level * 100:g}% interval")

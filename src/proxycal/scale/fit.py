@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxycal.errors import ReadingNote, SettingsError, TableError
 from proxycal.methods.auto import teaching
+from proxycal.methods.choice import choose_method
 from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD, check_scheduler
 from proxycal.reading.table import read_table, understood
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from proxycal.methods.registry import MethodFit
     from proxycal.parallel import Engine
+    from proxycal.result import Finding
     from proxycal.scale.sample import Summary
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays
@@ -104,7 +106,7 @@ class LargeFit:
 
     frame, arrays : the sampled rows, as they are and encoded. named : the same rows under the index that
     names them. n, validated : rows in the fit, and those whose truth can teach. method : that was used, also
-    where it was chosen by the data.
+    where it was chosen by the data; findings : what to say of the choice.
     """
 
     encoder: Encoder
@@ -115,6 +117,7 @@ class LargeFit:
     n: int
     validated: int
     method: str
+    findings: tuple[Finding, ...] = ()
 
 
 @contextmanager
@@ -208,10 +211,13 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
     teach = seen.validated
     if teach and settings.scale == "log":
         teach = table.add_up(partial(teaching, scale="log"))
-    method = METHODS[settings.method].choose(teach)
+    choice = choose_method(settings, arrays, roles.outcome, teach)
+    method = choice.method
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))
     named = pieces.frame.iloc[seen.sample.index] if isinstance(pieces, FramePieces) else seen.sample
-    return LargeFit(encoder, fit, seen.sample, named, arrays, encoder.rows_kept, teach, method)
+    return LargeFit(
+        encoder, fit, seen.sample, named, arrays, encoder.rows_kept, teach, method, choice.findings
+    )
 
 
 def _encoded(encoder: Encoder, unit: float, function: Callable[[Arrays], R], frame: pd.DataFrame) -> R | None:

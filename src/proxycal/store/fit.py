@@ -75,7 +75,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
         "totals": [totals.to_dict() for totals in fit.totals],
         "support": fit.support,
     }
-    if fit.settings.scale == "log":
+    if fit.settings.factor:
         ratio, low, high = estimate.ratio(fit.settings.sign)
         results |= {"ratio": ratio, "ratio_interval": [low, high]}
     save_run(

@@ -11,6 +11,7 @@ import numpy as np
 from proxycal.errors import StoreError
 from proxycal.result import Finding
 from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_codes
+from proxycal.table.exposure import exposure_of
 from proxycal.table.frames import column_names
 from proxycal.table.require import (
     Missing,
@@ -58,6 +59,7 @@ class Arrays:
     column
     counts       (n,) how many equal rows each stands for; None without such a column
     trusted      (n,) True where the report is known to be free of the bias; None without such a column
+    exposure     (n,) what a count is in proportion to, above 0; None without such a column
     """
 
     y: NDArray[np.float64] | None
@@ -78,6 +80,7 @@ class Arrays:
     inclusion: NDArray[np.float64] | None = None
     counts: NDArray[np.float64] | None = None
     trusted: NDArray[np.bool_] | None = None
+    exposure: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -107,6 +110,7 @@ class Arrays:
             inclusion=None if self.inclusion is None else self.inclusion[rows],
             counts=None if self.counts is None else self.counts[rows],
             trusted=None if self.trusted is None else self.trusted[rows],
+            exposure=None if self.exposure is None else self.exposure[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -221,6 +225,7 @@ class Encoder:
         truth = truth_of(table, self.roles)
         inclusion, trusted = inclusion_of(table, self.roles), trusted_of(table, self.roles)
         counts = counts_of(table, self.roles)[kept]
+        exposure = exposure_of(table, self.roles)
         names = self.encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
@@ -242,6 +247,7 @@ class Encoder:
             inclusion=None if inclusion is None else inclusion[kept],
             counts=counts if self.roles.counts in table.columns else None,
             trusted=None if trusted is None else trusted[kept],
+            exposure=None if exposure is None else exposure[kept],
         )
 
     @property
@@ -324,6 +330,7 @@ class Encoder:
             self.roles.truth,
             self.roles.inclusion,
             self.roles.trusted,
+            self.roles.exposure,
         ]
         if design:
             optional += [self.roles.weights, self.roles.counts, self.roles.cluster]

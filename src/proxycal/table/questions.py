@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from proxycal.table.audited import Trouble
+from proxycal.table.family import yes_no
 from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.outcome_question import explained
 from proxycal.table.outcome_type import outcome_type
@@ -145,7 +146,9 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     ]
     for name, column in table.columns.items():
         role = table.role(name)
-        must_be_numeric = role in ("outcome", "weights", "counts", "truth", "inclusion")
+        must_be_numeric = role in ("outcome", "weights", "counts", "truth", "inclusion", "exposure")
+        if role in ("outcome", "truth") and yes_no(column) is not None:
+            continue
         if number_text(column):
             odd = [level for level in column.levels if level not in set(column.looks_numeric())]
             then = f", beside {listed(odd)}" if odd else ""

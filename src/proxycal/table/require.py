@@ -9,6 +9,8 @@ import numpy as np
 
 from proxycal.errors import SettingsError, TableError
 from proxycal.table.columns import Column, code_hashables, read_column, read_plain
+from proxycal.table.exposure import exposure_of
+from proxycal.table.family import yes_no
 from proxycal.table.frames import to_pandas
 from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.scale import varies
@@ -155,6 +157,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     refuse_other_units(table, roles)
     inclusion_of(table, roles)
     trusted_of(table, roles)
+    exposure_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
     width, widest = 0, ("", 0)
@@ -179,7 +182,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
 
 def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
     """(N,) the outcome in raw units, NaN where missing."""
-    values = _numeric(table.columns[roles.outcome], "outcome")
+    values = _measured(table.columns[roles.outcome], "outcome")
     _refuse_huge(values, roles.outcome, "outcome", table.index)
     return values
 
@@ -189,7 +192,7 @@ def refuse_negative(table: ReadTable, roles: Roles) -> None:
     for name, role in ((roles.outcome, "outcome"), (roles.truth, "truth")):
         if name is None or name not in table.columns:
             continue
-        values = _numeric(table.columns[name], role)
+        values = _measured(table.columns[name], role)
         if (bad := values < 0.0).any():
             raise TableError(
                 f"column {shown(name)} ({role}) holds {counted(int(bad.sum()), 'negative value')}, "
@@ -260,7 +263,10 @@ def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
     """(N,) the validated values, NaN elsewhere; None where the table has no such column."""
     if roles.truth is None or roles.truth not in table.columns:
         return None
-    values = _numeric(table.columns[roles.truth], "truth")
+    # Words are read where the outcome has words for yes and no as well.
+    words = yes_no(table.columns[roles.outcome]) if roles.outcome in table.columns else None
+    read = _numeric if words is None else _measured
+    values = read(table.columns[roles.truth], "truth")
     _refuse_huge(values, roles.truth, "truth", table.index)
     return values
 
@@ -318,6 +324,12 @@ def _gap(table: ReadTable, name: str) -> str:
     gone = table.columns[name].missing
     count = counted(int(gone.sum()), "missing value")
     return f"column {shown(name)} holds {count}, {rows_of(gone, table.index)}"
+
+
+def _measured(column: Column, role: str) -> NDArray[np.float64]:
+    """Numbers, or yes and no as 1 and 0."""
+    words = yes_no(column)
+    return _numeric(column, role) if words is None else words
 
 
 def _numeric(column: Column, role: str) -> NDArray[np.float64]:

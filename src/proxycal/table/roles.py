@@ -32,6 +32,7 @@ class Roles:
     truth        optional: the true value where it was validated, missing elsewhere
     trusted      optional: True (or 1) where the report is known to be free of the bias, False, 0 or blank
     elsewhere
+    exposure     optional: what a count is in proportion to, such as person-years or inhabitants
     inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit`
     gives it
 
@@ -85,6 +86,11 @@ class Roles:
     trusted: str | None = _role(
         "Column that is true where a report is known to be free of the bias, false or blank elsewhere.",
         "says which reports are known to be free of the bias: true or 1 there, blank elsewhere",
+        default=None,
+    )
+    exposure: str | None = _role(
+        "Column that a count is in proportion to: person-years, visits, inhabitants.",
+        "what a count is in proportion to: person-years, visits, inhabitants",
         default=None,
     )
     inclusion: str | None = _role(

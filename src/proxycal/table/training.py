@@ -48,6 +48,7 @@ def take(arrays: Arrays, rows: NDArray[np.intp]) -> Arrays:
         inclusion=None if arrays.inclusion is None else arrays.inclusion[rows],
         counts=None if arrays.counts is None else arrays.counts[rows],
         trusted=None if arrays.trusted is None else arrays.trusted[rows],
+        exposure=None if arrays.exposure is None else arrays.exposure[rows],
         kept=np.ones(len(rows), dtype=bool),
         levels=levels,
         level_names=names,
@@ -64,7 +65,10 @@ def keep(arrays: Arrays, seed: int, most: int = MOST_ROWS) -> Arrays:
 def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Plain JSON values and named tensors that rebuild the arrays."""
     parts: dict[str, Any] = {"y": arrays.y, "P": arrays.P, "E": arrays.E, "weights": arrays.weights}
-    parts |= {name: getattr(arrays, name) for name in ("cluster", "truth", "inclusion", "counts", "trusted")}
+    parts |= {
+        name: getattr(arrays, name)
+        for name in ("cluster", "truth", "inclusion", "counts", "trusted", "exposure")
+    }
     parts |= {_LEVEL + str(i): codes for i, codes in enumerate(arrays.levels.values())}
     tensors = {_PART + name: np.ascontiguousarray(v) for name, v in parts.items() if v is not None}
     values: dict[str, Any] = {name: list(getattr(arrays, name)) for name in _NAMES}
@@ -85,6 +89,7 @@ def training_from(values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) 
         inclusion=found.get("inclusion"),
         counts=found.get("counts"),
         trusted=found.get("trusted"),
+        exposure=found.get("exposure"),
         kept=np.ones(len(found["y"]), dtype=bool),
         levels={name: found[_LEVEL + str(i)] for i, (name, _) in enumerate(values["levels"])},
         level_names={name: tuple(levels) for name, levels in values["levels"]},

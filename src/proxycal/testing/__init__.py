@@ -5,6 +5,7 @@ inject_bias     a known bias added to a table of your own: a Simulation too
 draw_world      a World of a named kind (skewed, clustered, zero-inflated, ...), as arrays and as a table
 draw_violation  a World whose table violates one assumption of the method (VIOLATIONS lists them)
 wider_worlds    more than a hundred kinds of data: sizes that vary, clusters, rating scales, counts, ...
+ReportedWorld   counts and yes/no outcomes of which a share is reported; its `draw` returns a Reported
 wider_world     one of them by name; its `draw` returns a DrawnWorld with table, roles and truth
 
 >>> sim = simulate(n=100, alpha=2.0, random_state=1)
@@ -14,6 +15,7 @@ True
 (100, 11)
 """
 
+from proxycal.testing.reported import Reported, ReportedWorld
 from proxycal.testing.simulation import Simulation, inject_bias, simulate
 from proxycal.testing.violations import VIOLATIONS, draw_violation
 from proxycal.testing.wider import DrawnWorld, WiderWorld, wider_world, wider_worlds
@@ -23,6 +25,8 @@ __all__ = [
     "KINDS",
     "VIOLATIONS",
     "DrawnWorld",
+    "Reported",
+    "ReportedWorld",
     "Simulation",
     "WiderWorld",
     "World",

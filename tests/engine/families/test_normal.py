@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from differences import differences
 from proxycal.engine.families.normal import Normal, bin_moments
 
 KINDS = [Normal(j, states, spread) for j in (1, 3) for states in (0, 1, 2) for spread in (False, True)]
@@ -13,12 +14,6 @@ def example(family, n=6):
     if "spread" in family.names:
         eta[family.names.index("spread")] -= 0.8
     return {"y": 2.0 * rng.normal(size=n)}, eta
-
-
-def differences(function, eta, step=1e-4):
-    """Central differences by each predictor."""
-    moves = step * np.eye(len(eta))[:, :, None]
-    return np.stack([(function(eta + move) - function(eta - move)) / (2.0 * step) for move in moves])
 
 
 @pytest.mark.parametrize("family", KINDS, ids=str)

@@ -36,7 +36,7 @@ def estimates(fit: Fit, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color=INK, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    unit = "log size of the bias" if fit.settings.scale == "log" else "size of the bias"
+    unit = "log size of the bias" if fit.settings.factor else "size of the bias"
     label(ax, f"{unit}, {fit.settings.level * 100:g}% intervals", "")
     ax.grid(axis="y", visible=False)
     return ax
