@@ -8,7 +8,7 @@ the data choose; those outside a term have a weak prior of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ class Predictor:
 
     def columns(self, rows: Covariates) -> np.ndarray:
         """The columns (n, k) of all its terms."""
-        return np.column_stack([term.columns(rows) for term in self.terms])
+        return np.column_stack([np.zeros((rows.n, 0)), *(term.columns(rows) for term in self.terms)])
 
     @property
     def width(self) -> int:
@@ -82,6 +82,17 @@ class Model:
     def names(self) -> tuple[str, ...]:
         """Names of the predictors."""
         return tuple(predictor.name for predictor in self.predictors)
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], slice]:
+        """Where the coefficients of each term stand, by predictor and what the term is about."""
+        found = {}
+        for predictor, begin in zip(self.predictors, self.ends, strict=False):
+            at = int(begin)
+            for term in predictor.terms:
+                found[predictor.name, term.about] = slice(at, at + term.width)
+                at += term.width
+        return found
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -129,6 +140,17 @@ class Model:
     def designs(self, rows: Covariates) -> list[np.ndarray]:
         """The columns of each predictor."""
         return [predictor.columns(rows) for predictor in self.predictors]
+
+    def only(self, awake: np.ndarray) -> Model:
+        """The model with some of its penalised terms only; awake : (groups,)."""
+        if awake.all():
+            return self
+        flags = iter(awake)
+        predictors = tuple(
+            replace(one, terms=tuple(term for term in one.terms if not term.penalised or next(flags)))
+            for one in self.predictors
+        )
+        return Model(self.family, predictors)
 
     def penalty(self, ridges: np.ndarray) -> np.ndarray:
         """Prior precision (k,) of all coefficients, given those of the groups."""

@@ -6,7 +6,7 @@ m is the standardised index of a first regression, fixed from there on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +17,6 @@ from proxycal.engine.terms import Numbers, Term, Wanted, constant, curves, envir
 if TYPE_CHECKING:
     from proxycal.engine.covariates import Covariates
     from proxycal.engine.families.normal import Normal
-
-_SCALARS = {"spread": (1.0, -1.0), "more": (1.0, 0.0), "second": (1.5, 0.0)}
-_OF_COMPONENT = {"d": 3.0, "r": 1.0, "w": 2.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,58 +67,75 @@ def standardise(y: np.ndarray, rows: Covariates, weights: np.ndarray, sign: floa
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms that each predictor of a normal outcome has, whatever its family's size."""
+    """The terms of each predictor of a normal outcome, whatever its family's size.
 
-    mean: tuple[Term, ...]
-    scale: tuple[Term, ...]
-    skew: tuple[Term, ...]
-    who: tuple[Term, ...]
-    size: tuple[Term, ...]
-    content: tuple[Term, ...]
+    by_name : terms of mean, scale, skew, who and size; of "content", which places and weights of components
+    follow; of "who by content"; and of "constant". in_units : predictors in which every unit (a cluster) has an effect of its own.
+    """
+
+    by_name: dict[str, tuple[Term, ...]]
+    in_units: tuple[str, ...] = ()
 
     @classmethod
-    def learn(cls, rows: Covariates) -> Terms:
+    def learn(cls, rows: Covariates, in_units: tuple[str, ...] = ()) -> Terms:
         """The terms for these rows."""
         proxies = plain("proxies", Numbers("P", tuple(range(rows.P.shape[1]))), rows, penalised=False)
         m = plain("content", Numbers("m", (0,)), rows)
         simple = environment_terms(rows, Wanted(curves=False, products=False))
-        return cls(
-            mean=(
-                constant(),
-                proxies,
-                *curves("P", rows),
-                *curves("m", rows),
-                *environment_terms(rows, Wanted(by_content=True)),
-            ),
-            scale=(constant(), m, *simple),
-            skew=tuple(simple) or (m,),
-            who=(constant(), *environment_terms(rows, Wanted()), m),
-            size=(constant(), m, *simple),
-            content=(constant(), plain("content", Numbers("m", (0,)), rows, penalised=False)),
-        )
+        of_proxies = [*curves("P", rows), *curves("m", rows)]
+        by_name: dict[str, tuple[Term, ...]] = {
+            "mean": (constant(), proxies, *of_proxies, *environment_terms(rows, Wanted(by_content=True))),
+            "scale": (constant(), m, *simple),
+            "skew": tuple(simple) or (m,),
+            "who": (constant(), *environment_terms(rows, Wanted()), m),
+            "size": (constant(), m, *simple),
+            "who by content": (constant(), m),
+            "content": (constant(), replace(m, penalised=False)),
+            "constant": (constant(),),
+        }
+        return cls(by_name, in_units)
 
-    def model(self, family: Normal) -> Model:
-        """The model of a family with these terms."""
+    def columns(self, rows: Covariates) -> dict[str, np.ndarray]:
+        """The columns (n, k) of each list of terms."""
+        return {
+            name: np.column_stack([term.columns(rows) for term in terms])
+            for name, terms in self.by_name.items()
+        }
+
+    def model(self, family: Normal, who: str = "who") -> Model:
+        """The model of a family with these terms; who : the list of terms that say who is biased."""
         predictors = []
         for name in family.names:
-            if name in _SCALARS:
-                prior, start = _SCALARS[name]
-                predictors.append(Predictor(name, (constant(),), prior, start))
-            elif name[0] in _OF_COMPONENT and name[1:].isdigit():
-                terms = self.content if name[0] != "r" else (constant(),)
-                predictors.append(Predictor(name, terms, _OF_COMPONENT[name[0]]))
-            else:
-                prior, start, least = _PRIORS[name]
-                predictors.append(Predictor(name, getattr(self, name), prior, start, least))
+            prior, first, least = _PRIORS[stem(name)]
+            terms, units = self.by_name[who if name == "who" else terms_of(name)], name in self.in_units
+            predictors.append(Predictor(name, terms, prior, first, least, units))
         return Model(family, tuple(predictors))
 
 
-# Weak priors in units of the residual sd: sd of unpenalised coefficients, where the first is centred, and
-# the smallest ridge precision of the terms.
+def stem(name: str) -> str:
+    """The name of a predictor without the number of its component: "d2" is "d"."""
+    return name.rstrip("0123456789")
+
+
+def terms_of(name: str) -> str:
+    """Which list of terms a predictor of a family has."""
+    alone = dict.fromkeys(("r", "lean", "spread", "more", "second"), "constant")
+    return ({"d": "content", "w": "content"} | alone).get(stem(name), name)
+
+
+# Weak priors in units of the residual sd: sd of coefficients outside penalised terms, where the first is
+# centred, and the smallest ridge precision of the terms.
 _PRIORS = {
     "mean": (30.0, 0.0, 1e-3),
     "scale": (1.5, 0.0, 0.5),
     "skew": (1.0, 0.0, 1.0),
     "who": (2.5, 0.0, 0.05),
     "size": (1.5, 0.7, 1.0),
+    "lean": (1.0, 0.0, 1e-2),
+    "spread": (1.0, -1.0, 1e-2),
+    "more": (1.0, 0.0, 1e-2),
+    "second": (1.5, 0.0, 1e-2),
+    "d": (3.0, 0.0, 1e-2),
+    "r": (1.0, 0.0, 1e-2),
+    "w": (2.0, 0.0, 1e-2),
 }

@@ -237,9 +237,11 @@ def _by_content(rows: Covariates, lines: Numbers, levels: Sequence[Levels]) -> l
     widths = [len(lines.at)] if lines.at else []
     sources += levels
     widths += [source.count for source in levels]
+    abouts = ["the environment"] if lines.at else []
+    abouts += [source.name for source in levels]
     return [
-        spread_of("slopes of content by the environment", _every(source, width, content, 1), rows)
-        for source, width in zip(sources, widths, strict=True)
+        spread_of(f"slopes of content by {about}", _every(source, width, content, 1), rows)
+        for about, source, width in zip(abouts, sources, widths, strict=True)
     ]
 
 

@@ -4,14 +4,14 @@ Turned so that the bias is upward, in units of the residual sd, with content m s
 
     truth   y* = mean + s h d_j + s r_j noise      s = exp(scale), h = exp(skew), j = 0 has d = 0, r = 1
             P(j) ~ exp(w_j + v_j m): components follow content, never the environment
-    who     A ~ Bernoulli(expit(who))
+    who     A ~ Bernoulli(expit(who + lean (y* - mean) / s)): who may follow the true value too
     size    exp(size) exp(tau x - tau^2 / 2), x ~ N(0, 1): five bins of equal probability, each with its own
             mean and variance; without a spread all have one size
             a second size, `more` times the first, of a share expit(second) of the biased
     report  y = y* + size A
 
-The predictors are mean, scale, skew, who, size, and then what has no terms of its own: spread, more, second,
-and d_j, r_j, w_j of each component.
+The predictors are mean, scale, skew, who, size, and then what has no terms of its own: lean, spread, more,
+second, and d_j, r_j, w_j of each component.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 class Normal:
     """A normal outcome. components : of its noise. states : 0 without a bias, 1 for one size, 2 for two.
 
-    spread : whether sizes vary around their predictor.
+    spread : whether sizes vary around their predictor. lean : whether who follows the true value.
     """
 
     components: int = 1
     states: int = 1
     spread: bool = False
+    lean: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -50,8 +51,7 @@ class Normal:
             names.append("skew")
         if self.states:
             names += ["who", "size"]
-        if self.states and self.spread:
-            names.append("spread")
+        names += [name for name in ("lean", "spread") if self.states and getattr(self, name)]
         if self.states == 2:
             names += ["more", "second"]
         for j in range(1, self.components):
@@ -232,20 +232,57 @@ class _CellMaker:
             v = v if size.variance is None else v.plus(size.variance)
         u = self.y - c.value
         made = Cell(self.weights[0][j] - 0.5 * (u * u / v.value + np.log(v.value) + LOG_2PI))
+        if self.derivatives:
+            _add_density(made, u, c, v)
         if self.family.states:
-            made.log = made.log + log_expit(self.of("who") if size is not None else -self.of("who"))
+            self._add_who(made, size)
         if size is not None:
             made.log = made.log + size.log.value
         if self.derivatives:
-            _add_density(made, u, c, v)
             self._add_weights(made, j, size)
         return made
 
+    def _add_who(self, cell: Cell, size: _Size | None) -> None:
+        """The chance of being biased, or of not being so."""
+        odds = self._odds(size)
+        sign = -1.0 if size is None else 1.0
+        cell.log = cell.log + log_expit(sign * odds.value)
+        if not self.derivatives:
+            return
+        p = expit(odds.value)
+        slope, curve = (-p if size is None else 1.0 - p), -p * (1.0 - p)
+        for a, value in odds.first.items():
+            cell.first[a] = slope * value + cell.first.get(a, 0.0)
+            for b, other in odds.first.items():
+                if a <= b:
+                    cell.add(a, b, curve * value * other)
+        for (a, b), value in odds.second.items():
+            cell.add(a, b, slope * value)
+
+    def _odds(self, size: _Size | None) -> _Moves:
+        """Log odds of being biased: the predictor, and how far the true value lies from its mean."""
+        odds = _Moves(self.of("who"), {self.at["who"]: np.ones_like(self.mean)})
+        if not self.family.lean:
+            return odds
+        mean, scale, lean = self.at["mean"], self.at["scale"], self.at["lean"]
+        kappa, unit = self.of("lean"), 1.0 / self.s
+        shift = _Moves(np.zeros_like(unit)) if size is None else size.shift
+        u = (self.y - self.mean - shift.value) * unit
+        first = {lean: u, mean: -kappa * unit, scale: -kappa * u}
+        first |= {a: -kappa * unit * value for a, value in shift.first.items()}
+        second = {
+            (mean, lean): -unit,
+            (scale, lean): -u,
+            (mean, scale): kappa * unit,
+            (scale, scale): kappa * u,
+        }
+        for a, value in shift.first.items():
+            second[min(a, lean), max(a, lean)] = -unit * value
+            second[min(a, scale), max(a, scale)] = kappa * unit * value
+        second |= {key: -kappa * unit * value for key, value in shift.second.items()}
+        return odds.plus(_Moves(kappa * u, first, second))
+
     def _add_weights(self, cell: Cell, j: int, size: _Size | None) -> None:
-        if self.family.states:
-            at, p = self.at["who"], expit(self.of("who"))
-            cell.first[at] = -p if size is None else 1.0 - p
-            cell.add(at, at, -p * (1.0 - p))
         if size is not None:
             cell.first |= size.log.first
             for (a, b), value in size.log.second.items():

@@ -1,0 +1,246 @@
+"""The comparison: the best model with a bias against the best without one, by evidence.
+
+Without a bias: one component of the noise more while that pays. With one: from the best without, what the
+environment does in the mean emptied, from several sizes; then a further component, sizes that vary, or a
+second size, while that pays. Both sides have the same terms in the mean, the scale and the skew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from proxycal.engine.families.normal import Normal
+from proxycal.engine.likelihood import Sample, Theta
+from proxycal.engine.maximise import CEILING, FIRST, ROUNDS, maximise, start
+from proxycal.engine.standard import Terms, terms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from proxycal.engine.covariates import Covariates
+    from proxycal.engine.maximise import Maximum
+    from proxycal.engine.model import Model
+
+# Most components of the noise.
+COMPONENTS = 3
+# Evidence by which a larger model must lead to be kept.
+PAYS = 1.0
+# Sizes, in residual sds, from which a bias is looked for, and the log odds of being biased at the start.
+SIZES, ODDS = (1.2, 2.0, 3.5), -0.8
+# How far behind a look may be whose end is still worth a climb.
+HOPE = 8.0
+# Rounds of a climb that only tells which of several starts leads highest.
+LOOK = 5
+# Where a further component starts: its place and log scale, in units of the scale.
+_PLACES = ((1.5, 0.0), (-1.5, 0.0), (0.3, 0.7))
+
+# Changes coefficients and ridges of a model, in place, before a climb.
+Begin = Callable[["Model", np.ndarray, np.ndarray], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of an outcome in the engine's units, with the terms of its predictors and their columns.
+
+    outcome : what the family reads. weights : (n,). units : (n,) codes of clusters, or None.
+    """
+
+    outcome: dict[str, np.ndarray]
+    weights: np.ndarray
+    terms: Terms
+    columns: dict[str, np.ndarray]
+    units: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, y: np.ndarray, rows: Covariates, weights: np.ndarray, units: np.ndarray | None = None
+    ) -> Table:
+        """The rows with the terms that they teach."""
+        terms = Terms.learn(rows, () if units is None else ("mean",))
+        return cls({"y": y}, weights, terms, terms.columns(rows), units)
+
+    def sample(self, model: Model, who: str = "who") -> Sample:
+        """The rows with the columns of a model."""
+        designs = tuple(self.columns[who if name == "who" else terms_of(name)] for name in model.names)
+        count = 0 if self.units is None else int(self.units.max()) + 1
+        return Sample(self.outcome, designs, self.weights, self.units, count)
+
+    def climb(
+        self,
+        family: Normal,
+        begin: Begin,
+        source: Maximum | None = None,
+        rounds: int = ROUNDS,
+        who: str = "who",
+    ) -> Maximum | None:
+        """The maximum of a family's model, from that of another with changes; who : its list of terms."""
+        model = self.terms.model(family, who)
+        sample = self.sample(model, who)
+        theta, ridges = transplanted(model, source, sample.unit_count)
+        begin(model, theta.dense, ridges)
+        return maximise(model, sample, theta, ridges, rounds)
+
+
+def transplanted(model: Model, source: Maximum | None, unit_count: int) -> tuple[Theta, np.ndarray]:
+    """Coefficients and ridges of a model: those of another where it has the same predictor, else the usual."""
+    theta, ridges = start(model, unit_count), np.full(len(model.groups), FIRST)
+    if source is None:
+        return theta, ridges
+    for key in model.places.keys() & source.model.places.keys():
+        theta.dense[model.places[key]] = source.theta.dense[source.model.places[key]]
+    kept = {
+        (group.predictor, group.about): ridge
+        for group, ridge in zip(source.model.groups, source.ridges, strict=True)
+    }
+    for at, group in enumerate(model.groups):
+        ridges[at] = kept.get((group.predictor, group.about), FIRST)
+    return Theta(theta.dense, source.theta.units.copy() if unit_count else theta.units), ridges
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The best model without a bias, the best with one, and by how much the evidence is for the latter.
+
+    alike : the same with a second state that the environment does not drive: a shape of the outcome.
+    """
+
+    without: Maximum
+    biased: Maximum
+    alike: Maximum | None
+
+    @property
+    def lead(self) -> float:
+        """Log of how much better the bias explains the table than all that has none."""
+        rival = self.without.evidence if self.alike is None else self.alike.evidence
+        return self.biased.evidence - max(self.without.evidence, rival)
+
+
+def compare(table: Table) -> Comparison | None:
+    """The whole comparison; None where nothing could be fitted."""
+    nulls = without_bias(table)
+    if not nulls:
+        return None
+    null = best(nulls)
+    families = {1, null.model.family.components}
+    found = [with_bias(table, nulls[count - 1], null) for count in sorted(families) if count <= len(nulls)]
+    biased = best(fit for fit in found if fit is not None)
+    if biased is None or null is None:
+        return None
+    alike = table.climb(biased.model.family, _as_it_is, biased, who="who by content")
+    return Comparison(null, biased, alike)
+
+
+def best(fits: Iterable[Maximum | None]) -> Maximum | None:
+    """The fit of most evidence."""
+    return max((fit for fit in fits if fit is not None), key=lambda fit: fit.evidence, default=None)
+
+
+def without_bias(table: Table) -> list[Maximum]:
+    """Models without a bias, one component more each, until one does not pay."""
+    first = table.climb(Normal(1, 0), _from_least_squares(table))
+    fits = [] if first is None else [first]
+    while fits and len(fits) < COMPONENTS:
+        further = best(_with_component(table, fits[-1]))
+        if further is None or further.evidence < fits[-1].evidence + PAYS:
+            break
+        fits.append(further)
+    return fits
+
+
+def _from_least_squares(table: Table) -> Begin:
+    def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+        X, y, w = table.columns["mean"], table.outcome["y"], table.weights
+        unpenalised = np.flatnonzero(model.prior[model.at("mean")] > 0.0)
+        root = np.sqrt(w)
+        beta = np.linalg.lstsq(X[:, unpenalised] * root[:, None], y * root, rcond=1e-9)[0]
+        theta[unpenalised] = beta
+        left = y - X[:, unpenalised] @ beta
+        theta[model.at("scale").start] = np.log(max(float(np.sqrt(np.average(left**2, weights=w))), 1e-6))
+
+    return begin
+
+
+def _with_component(table: Table, fit: Maximum) -> list[Maximum | None]:
+    """The fit with a component more, from several places, the most promising finished."""
+    family = replace(fit.model.family, components=fit.model.family.components + 1)
+    number = family.components - 1
+
+    def at(place: float, scale: float) -> Begin:
+        def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+            for name, value in ((f"d{number}", place), (f"r{number}", scale), (f"w{number}", -1.0)):
+                theta[model.at(name).start] = value
+
+        return begin
+
+    return [_finished(table, best(table.climb(family, at(*place), fit, LOOK) for place in _PLACES), fit)]
+
+
+def _finished(table: Table, looked: Maximum | None, fit: Maximum) -> Maximum | None:
+    """A look climbed to its end, where that may lead past the fit that it grew from."""
+    if looked is None or looked.evidence < fit.evidence - HOPE:
+        return None
+    return table.climb(looked.model.family, _as_it_is, looked)
+
+
+def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+    """No change."""
+
+
+def with_bias(table: Table, source: Maximum, null: Maximum) -> Maximum | None:
+    """The best model with a bias that is reached from one without."""
+    family = Normal(source.model.family.components, 1)
+    looked = best(table.climb(family, _from_size(size), source, LOOK) for size in SIZES)
+    if looked is None:
+        return None
+    fit = table.climb(family, _as_it_is, looked)
+    while fit is not None:
+        further = best(_grown(table, fit))
+        if further is None or further.evidence < fit.evidence + PAYS:
+            return fit
+        fit = further
+    return None
+
+
+def _from_size(size: float) -> Begin:
+    """From a bias of this size, with the environment out of the mean: it may be what the bias leaves there."""
+
+    def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+        for at, group in enumerate(model.groups):
+            if group.predictor == "mean" and not group.about.startswith(("curve of p", "curve of content")):
+                theta[group.part] = 0.0
+                ridges[at] = min(1e3, CEILING)
+        theta[model.at("mean").start] -= 0.3 * size
+        theta[model.at("size").start] = np.log(size)
+        theta[model.at("who").start] = ODDS
+        theta[model.at("scale").start] -= 0.3
+
+    return begin
+
+
+def _grown(table: Table, fit: Maximum) -> list[Maximum | None]:
+    """The fit with a component more, with sizes that vary, with a second size."""
+    family = fit.model.family
+    out: list[Maximum | None] = []
+    if family.components < COMPONENTS:
+        out += _with_component(table, fit)
+    # Which sizes there are, and who follows the true value: one table does not tell both.
+    if not family.spread and not family.lean:
+        for wider in (replace(family, spread=True), replace(family, lean=True)):
+            out.append(_finished(table, table.climb(wider, _as_it_is, fit, LOOK), fit))
+    if family.states == 1 and not family.lean:
+        second = replace(family, states=2)
+        looks = [table.climb(second, _second_size(*at), fit, LOOK) for at in ((-1.0, 0.0), (0.5, 0.5))]
+        out.append(_finished(table, best(looks), fit))
+    return out
+
+
+def _second_size(odds: float, less: float) -> Begin:
+    def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+        theta[model.at("second").start] = odds
+        theta[model.at("size").start] -= less
+
+    return begin
