@@ -86,7 +86,7 @@ class Table:
 
 
 def transplanted(model: Model, source: Maximum | None, unit_count: int) -> tuple[Theta, np.ndarray]:
-    """Coefficients and ridges of a model: those of another where it has the same predictor, else the usual."""
+    """Coefficients and ridges of a model: those of another where it has the same term, else usual ones."""
     theta, ridges = start(model, unit_count), np.full(len(model.groups), FIRST)
     if source is None:
         return theta, ridges
@@ -99,6 +99,12 @@ def transplanted(model: Model, source: Maximum | None, unit_count: int) -> tuple
     for at, group in enumerate(model.groups):
         ridges[at] = kept.get((group.predictor, group.about), FIRST)
     return Theta(theta.dense, source.theta.units.copy() if unit_count else theta.units), ridges
+
+
+def family_of(fit: Maximum) -> Normal:
+    """The family of a fit of this room."""
+    assert isinstance(fit.model.family, Normal)
+    return fit.model.family
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +128,15 @@ class Comparison:
 def compare(table: Table) -> Comparison | None:
     """The whole comparison; None where nothing could be fitted."""
     nulls = without_bias(table)
-    if not nulls:
-        return None
     null = best(nulls)
-    families = {1, null.model.family.components}
+    if null is None:
+        return None
+    families = {1, family_of(null).components}
     found = [with_bias(table, nulls[count - 1], null) for count in sorted(families) if count <= len(nulls)]
     biased = best(fit for fit in found if fit is not None)
-    if biased is None or null is None:
+    if biased is None:
         return None
-    alike = table.climb(biased.model.family, _as_it_is, biased, who="who by content")
+    alike = table.climb(family_of(biased), _as_it_is, biased, who="who by content")
     return Comparison(null, biased, alike)
 
 
@@ -166,7 +172,7 @@ def _from_least_squares(table: Table) -> Begin:
 
 def _with_component(table: Table, fit: Maximum) -> list[Maximum | None]:
     """The fit with a component more, from several places, the most promising finished."""
-    family = replace(fit.model.family, components=fit.model.family.components + 1)
+    family = replace(family_of(fit), components=family_of(fit).components + 1)
     number = family.components - 1
 
     def at(place: float, scale: float) -> Begin:
@@ -183,7 +189,7 @@ def _finished(table: Table, looked: Maximum | None, fit: Maximum) -> Maximum | N
     """A look climbed to its end, where that may lead past the fit that it grew from."""
     if looked is None or looked.evidence < fit.evidence - HOPE:
         return None
-    return table.climb(looked.model.family, _as_it_is, looked)
+    return table.climb(family_of(looked), _as_it_is, looked)
 
 
 def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
@@ -192,7 +198,7 @@ def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
 
 def with_bias(table: Table, source: Maximum, null: Maximum) -> Maximum | None:
     """The best model with a bias that is reached from one without."""
-    family = Normal(source.model.family.components, 1)
+    family = Normal(family_of(source).components, 1)
     looked = best(table.climb(family, _from_size(size), source, LOOK) for size in SIZES)
     if looked is None:
         return None
@@ -206,7 +212,7 @@ def with_bias(table: Table, source: Maximum, null: Maximum) -> Maximum | None:
 
 
 def _from_size(size: float) -> Begin:
-    """From a bias of this size, with the environment out of the mean: it may be what the bias leaves there."""
+    """From a bias of this size, with the environment out of the mean: what it does there may be the bias."""
 
     def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
         for at, group in enumerate(model.groups):
@@ -223,15 +229,14 @@ def _from_size(size: float) -> Begin:
 
 def _grown(table: Table, fit: Maximum) -> list[Maximum | None]:
     """The fit with a component more, with sizes that vary, with a second size."""
-    family = fit.model.family
+    family = family_of(fit)
     out: list[Maximum | None] = []
     if family.components < COMPONENTS:
         out += _with_component(table, fit)
-    # Which sizes there are, and who follows the true value: one table does not tell both.
-    if not family.spread and not family.lean:
-        for wider in (replace(family, spread=True), replace(family, lean=True)):
-            out.append(_finished(table, table.climb(wider, _as_it_is, fit, LOOK), fit))
-    if family.states == 1 and not family.lean:
+    if not family.spread:
+        looked = table.climb(replace(family, spread=True), _as_it_is, fit, LOOK)
+        out.append(_finished(table, looked, fit))
+    if family.states == 1:
         second = replace(family, states=2)
         looks = [table.climb(second, _second_size(*at), fit, LOOK) for at in ((-1.0, 0.0), (0.5, 0.5))]
         out.append(_finished(table, best(looks), fit))

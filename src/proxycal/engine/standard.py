@@ -70,7 +70,8 @@ class Terms:
     """The terms of each predictor of a normal outcome, whatever its family's size.
 
     by_name : terms of mean, scale, skew, who and size; of "content", which places and weights of components
-    follow; of "who by content"; and of "constant". in_units : predictors in which every unit (a cluster) has an effect of its own.
+    follow; of "who by content"; and of "constant". in_units : predictors in which every unit (a cluster) has
+    an effect of its own.
     """
 
     by_name: dict[str, tuple[Term, ...]]
@@ -119,7 +120,7 @@ def stem(name: str) -> str:
 
 def terms_of(name: str) -> str:
     """Which list of terms a predictor of a family has."""
-    alone = dict.fromkeys(("r", "lean", "spread", "more", "second"), "constant")
+    alone = dict.fromkeys(("r", "spread", "more", "second"), "constant")
     return ({"d": "content", "w": "content"} | alone).get(stem(name), name)
 
 
@@ -131,7 +132,6 @@ _PRIORS = {
     "skew": (1.0, 0.0, 1.0),
     "who": (2.5, 0.0, 0.05),
     "size": (1.5, 0.7, 1.0),
-    "lean": (1.0, 0.0, 1e-2),
     "spread": (1.0, -1.0, 1e-2),
     "more": (1.0, 0.0, 1e-2),
     "second": (1.5, 0.0, 1e-2),

@@ -6,7 +6,6 @@ from differences import differences
 from proxycal.engine.families.normal import Normal, bin_moments
 
 KINDS = [Normal(j, states, spread) for j in (1, 3) for states in (0, 1, 2) for spread in (False, True)]
-KINDS += [Normal(1, 1, lean=True), Normal(2, 2, spread=True, lean=True)]
 
 
 def example(family, n=6):

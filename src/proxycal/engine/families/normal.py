@@ -4,14 +4,14 @@ Turned so that the bias is upward, in units of the residual sd, with content m s
 
     truth   y* = mean + s h d_j + s r_j noise      s = exp(scale), h = exp(skew), j = 0 has d = 0, r = 1
             P(j) ~ exp(w_j + v_j m): components follow content, never the environment
-    who     A ~ Bernoulli(expit(who + lean (y* - mean) / s)): who may follow the true value too
+    who     A ~ Bernoulli(expit(who))
     size    exp(size) exp(tau x - tau^2 / 2), x ~ N(0, 1): five bins of equal probability, each with its own
             mean and variance; without a spread all have one size
             a second size, `more` times the first, of a share expit(second) of the biased
-    report  y = y* + size A
+    report  y = y* + size A, or the range `low` to `high` that a rounded report, a rating or a cap stands for
 
-The predictors are mean, scale, skew, who, size, and then what has no terms of its own: lean, spread, more,
-second, and d_j, r_j, w_j of each component.
+The predictors are mean, scale, skew, who, size, and then what has no terms of its own: spread, more, second,
+and d_j, r_j, w_j of each component.
 """
 
 from __future__ import annotations
@@ -23,25 +23,24 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
 from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
+from proxycal.engine.families.densities import Density, of_point, of_report
 
 BINS = 5
 _CUTS = np.array(
     [-np.inf, -0.8416212335729143, -0.2533471031357997, 0.2533471031357997, 0.8416212335729143, np.inf]
 )
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
 class Normal:
     """A normal outcome. components : of its noise. states : 0 without a bias, 1 for one size, 2 for two.
 
-    spread : whether sizes vary around their predictor. lean : whether who follows the true value.
+    spread : whether sizes vary around their predictor.
     """
 
     components: int = 1
     states: int = 1
     spread: bool = False
-    lean: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +50,8 @@ class Normal:
             names.append("skew")
         if self.states:
             names += ["who", "size"]
-        names += [name for name in ("lean", "spread") if self.states and getattr(self, name)]
+        if self.states and self.spread:
+            names.append("spread")
         if self.states == 2:
             names += ["more", "second"]
         for j in range(1, self.components):
@@ -72,7 +72,7 @@ class Normal:
 
     def cells(self, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool = True) -> list[Cell]:
         """The cells of each row: components without a bias, then for each size components with it."""
-        make = _CellMaker(self, outcome["y"], eta, derivatives)
+        make = _CellMaker(self, outcome, eta, derivatives)
         if not self.states:
             return [make.cell(j, None) for j in range(self.components)]
         kinds = make.sizes()
@@ -81,7 +81,7 @@ class Normal:
 
     def posterior(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """(3, n): P(biased), E[bias | row] and E[bias^2 | row]."""
-        make = _CellMaker(self, outcome["y"], eta, False)
+        make = _CellMaker(self, outcome, eta, False)
         kinds = [None, *make.sizes()]
         cells = [
             (make.cell(j, kind), make.bias_of(j, kind)) for kind in kinds for j in range(self.components)
@@ -122,8 +122,11 @@ class _Size:
 class _CellMaker:
     """Makes the cells of one set of rows."""
 
-    def __init__(self, family: Normal, y: np.ndarray, eta: np.ndarray, derivatives: bool) -> None:
-        self.family, self.y, self.eta, self.derivatives = family, y, eta, derivatives
+    def __init__(
+        self, family: Normal, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool
+    ) -> None:
+        self.family, self.y, self.eta, self.derivatives = family, outcome["y"], eta, derivatives
+        self.ends = (outcome["low"], outcome["high"]) if "low" in outcome else None
         self.at = family._at
         self.mean = self.of("mean")
         self.log_s = np.clip(self.of("scale"), -8.0, 6.0)
@@ -230,57 +233,30 @@ class _CellMaker:
         if size is not None:
             c = c.plus(size.shift)
             v = v if size.variance is None else v.plus(size.variance)
-        u = self.y - c.value
-        made = Cell(self.weights[0][j] - 0.5 * (u * u / v.value + np.log(v.value) + LOG_2PI))
+        density = (
+            of_point(self.y, c.value, v.value)
+            if self.ends is None
+            else of_report(*self.ends, c.value, v.value)
+        )
+        made = Cell(self.weights[0][j] + density.log)
         if self.derivatives:
-            _add_density(made, u, c, v)
+            _add_density(made, density, c, v)
         if self.family.states:
-            self._add_who(made, size)
+            self._add_who(made, size is not None)
         if size is not None:
             made.log = made.log + size.log.value
         if self.derivatives:
             self._add_weights(made, j, size)
         return made
 
-    def _add_who(self, cell: Cell, size: _Size | None) -> None:
+    def _add_who(self, cell: Cell, biased: bool) -> None:
         """The chance of being biased, or of not being so."""
-        odds = self._odds(size)
-        sign = -1.0 if size is None else 1.0
-        cell.log = cell.log + log_expit(sign * odds.value)
-        if not self.derivatives:
-            return
-        p = expit(odds.value)
-        slope, curve = (-p if size is None else 1.0 - p), -p * (1.0 - p)
-        for a, value in odds.first.items():
-            cell.first[a] = slope * value + cell.first.get(a, 0.0)
-            for b, other in odds.first.items():
-                if a <= b:
-                    cell.add(a, b, curve * value * other)
-        for (a, b), value in odds.second.items():
-            cell.add(a, b, slope * value)
-
-    def _odds(self, size: _Size | None) -> _Moves:
-        """Log odds of being biased: the predictor, and how far the true value lies from its mean."""
-        odds = _Moves(self.of("who"), {self.at["who"]: np.ones_like(self.mean)})
-        if not self.family.lean:
-            return odds
-        mean, scale, lean = self.at["mean"], self.at["scale"], self.at["lean"]
-        kappa, unit = self.of("lean"), 1.0 / self.s
-        shift = _Moves(np.zeros_like(unit)) if size is None else size.shift
-        u = (self.y - self.mean - shift.value) * unit
-        first = {lean: u, mean: -kappa * unit, scale: -kappa * u}
-        first |= {a: -kappa * unit * value for a, value in shift.first.items()}
-        second = {
-            (mean, lean): -unit,
-            (scale, lean): -u,
-            (mean, scale): kappa * unit,
-            (scale, scale): kappa * u,
-        }
-        for a, value in shift.first.items():
-            second[min(a, lean), max(a, lean)] = -unit * value
-            second[min(a, scale), max(a, scale)] = kappa * unit * value
-        second |= {key: -kappa * unit * value for key, value in shift.second.items()}
-        return odds.plus(_Moves(kappa * u, first, second))
+        at, odds = self.at["who"], self.of("who")
+        cell.log = cell.log + log_expit(odds if biased else -odds)
+        if self.derivatives:
+            p = expit(odds)
+            cell.first[at] = 1.0 - p if biased else -p
+            cell.add(at, at, -p * (1.0 - p))
 
     def _add_weights(self, cell: Cell, j: int, size: _Size | None) -> None:
         if size is not None:
@@ -295,23 +271,21 @@ class _CellMaker:
                 cell.add(at, further, -share[k] * ((1.0 if other == k else 0.0) - share[other]))
 
 
-def _add_density(cell: Cell, u: np.ndarray, c: _Moves, v: _Moves) -> None:
-    """Derivatives of log N(y; c, v) through its centre c and variance v; u = y - c."""
-    by_c, by_v = u / v.value, 0.5 * (u * u / v.value - 1.0) / v.value
-    cc, cv, vv = -1.0 / v.value, -by_c / v.value, (0.5 - u * u / v.value) / v.value**2
-    for quantity, slope in ((c, by_c), (v, by_v)):
+def _add_density(cell: Cell, density: Density, c: _Moves, v: _Moves) -> None:
+    """Derivatives of the density through its centre and variance."""
+    for quantity, slope in ((c, density.c), (v, density.v)):
         for a, value in quantity.first.items():
             cell.first[a] = slope * value + cell.first.get(a, 0.0)
         for (a, b), value in quantity.second.items():
             cell.add(a, b, slope * value)
-    for one, other, curve in ((c, c, cc), (v, v, vv)):
+    for one, curve in ((c, density.cc), (v, density.vv)):
         for a, value in one.first.items():
-            for b, further in other.first.items():
+            for b, further in one.first.items():
                 if a <= b:
                     cell.add(a, b, curve * value * further)
     for a, value in c.first.items():
         for b, further in v.first.items():
-            cell.add(a, b, (2.0 if a == b else 1.0) * cv * value * further)
+            cell.add(a, b, (2.0 if a == b else 1.0) * density.cv * value * further)
 
 
 def bin_moments(tau: np.ndarray) -> tuple[np.ndarray, ...]:
