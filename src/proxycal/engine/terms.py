@@ -261,7 +261,8 @@ def _products(rows: Covariates, lines: Numbers, levels: Sequence[Levels]) -> Ter
         parts.append(Product(steps, Ones(), tuple((i, 0) for i in range(count))))
     few = [source for source in levels if source.count <= MOST_LEVELS_IN_PRODUCTS]
     if count:
-        parts += [_every(source, source.count, lines, count) for source in few]
+        # A line, or a step, of its own in each level: a policy in some regions from some year on.
+        parts += [_every(source, source.count, column, count) for source in few for column in (lines, steps)]
     parts += [
         _every(one, one.count, two, two.count)
         for one, two in combinations(levels, 2)

@@ -26,6 +26,7 @@ from proxycal.testing.wider import (
     reproducers,
     rows,
     sizes,
+    structure,
 )
 from proxycal.testing.wider.record import DrawnWorld, WiderWorld
 
@@ -44,6 +45,7 @@ _FILES: tuple[ModuleType, ...] = (
     dependence,
     outcomes,
     rows,
+    structure,
 )
 _WORLDS: dict[str, WiderWorld] = {world.name: world for file in _FILES for world in file.WORLDS}
 
