@@ -64,5 +64,5 @@ def test_a_constant_column_makes_no_term(rows):
 
 def test_products_take_every_pair(rows):
     products = environment_terms(rows, Wanted(lines=False, curves=False, levels=False))
-    # Three pairs of lines, three of steps, three steps alone, and each of four levels with each line and step.
+    # Three pairs of lines, three of steps, three steps alone, and four levels with each line and step.
     assert [term.width for term in products] == [3 + 3 + 3 + 12 + 12]

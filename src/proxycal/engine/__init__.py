@@ -5,5 +5,9 @@ model        the predictors of a family and where their coefficients stand
 likelihood   rows -> log likelihood and derivatives, summed over chunks
 curvature    the system of normal equations, with a block for each unit
 maximise     Newton's steps, variances of the terms, evidence
+standard     a normal outcome in its units, and the terms of its predictors
+search       the best model with a bias against the best without one
+inference    the size of the bias and its error
+claims       the few rules of a claim
 families     normal, counts, binary: log density of a row with derivatives by predictor
 """

@@ -68,13 +68,13 @@ def many_columns(rng: Generator, n: int) -> Units:
 def by_tree(u: Units, t: Array) -> Array:
     """Two splits below a third: a tree of three columns."""
     a, b, c = (column > cut for column, cut in zip(u.E.T[:3], (0.0, 0.4, -0.4), strict=True))
-    return STRONG * np.where(a, b, ~c).astype(float)
+    return np.where(np.where(a, b, ~c), STRONG, 0.0)
 
 
 def by_bump(u: Units, t: Array) -> Array:
     """Near one point of two columns."""
     away = ((u.E[:, :2] - np.array([0.7, -0.3])) ** 2).sum(axis=1)
-    return 1.5 * STRONG * np.exp(-away)
+    return 1.5 * STRONG * np.asarray(np.exp(-away))
 
 
 def by_halves(u: Units, t: Array) -> Array:
