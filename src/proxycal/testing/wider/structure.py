@@ -84,7 +84,7 @@ def by_halves(u: Units, t: Array) -> Array:
 
 def by_class(u: Units, t: Array) -> Array:
     """The second and fifth of five classes."""
-    return STRONG * np.isin(np.round(1.5 * u.E[:, 1] + 3.0), (2.0, 5.0))
+    return np.where(np.isin(np.round(1.5 * u.E[:, 1] + 3.0), (2.0, 5.0)), STRONG, 0.0)
 
 
 def by_three(u: Units, t: Array) -> Array:
