@@ -28,6 +28,7 @@ from proxycal.table.answers import describe
 from proxycal.table.encode import Encoder
 from proxycal.table.frames import to_pandas
 from proxycal.table.groups import read_counts, read_weights
+from proxycal.table.total_rows import refuse_total_rows
 from proxycal.table.truths import too_few_text
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _fit(table: Any, roles: Roles, settings: Settings) -> Fit:
             large.frame, large.encoder, large.arrays, large.fit, chosen, large.n, large.findings, large.named
         )
         return _as_asked(kept, settings.method)
+    refuse_total_rows(table, settings.total_rows)
     encoder, arrays = Encoder.fit_transform(
         table,
         roles,

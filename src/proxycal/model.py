@@ -23,7 +23,7 @@ from proxycal.pages import Pages
 from proxycal.scale.drift import check_frame
 from proxycal.scale.streams import calibrate_stream, is_streamed
 from proxycal.scale.totals import totals_frame
-from proxycal.settings import Direction, Family, Interval, Missing, Scale, Settings
+from proxycal.settings import Direction, Family, Interval, Missing, Scale, Settings, TotalRows
 from proxycal.since import Since
 from proxycal.store import load_fit
 from proxycal.table.answers import effect_columns, gaps_text, laid_out
@@ -87,6 +87,8 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         Settings of method="paper"; None for the defaults.
     interval : {"sandwich", "bootstrap"}, default "sandwich"
         How method="exact" computes its errors; "bootstrap" refits with random weights and is slower.
+    total_rows : {"raise", "keep"}, default "raise"
+        What to do with rows that are totals of other rows: refuse the table, or take them for rows.
 
     Attributes
     ----------
@@ -124,6 +126,7 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         n_jobs: int = 1,
         paper: PaperSettings | None = None,
         interval: Interval = "sandwich",
+        total_rows: TotalRows = "raise",
     ) -> None:
         self.roles = roles
         self.method = method
@@ -139,6 +142,7 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         self.n_jobs = n_jobs
         self.paper = paper
         self.interval = interval
+        self.total_rows = total_rows
 
     @classmethod
     def from_settings(cls, roles: Roles, settings: Settings) -> Self:

@@ -27,6 +27,7 @@ Missing = Literal["raise", "drop", "impute"]
 Interval = Literal["sandwich", "bootstrap"]
 Scale = Literal["linear", "log"]
 Family = Literal["auto", "normal", "counts", "binary"]
+TotalRows = Literal["raise", "keep"]
 
 
 # A field needs a default where those before it have one; this one is refused.
@@ -124,6 +125,8 @@ class Settings:
         How the exact method computes its errors.
     missing : {"raise", "drop", "impute"}, default "raise"
         What to do with missing values.
+    total_rows : {"raise", "keep"}, default "raise"
+        What to do with rows that are totals of other rows: refuse the table, or take them for rows.
     random_state : int, default 0
         Seed of everything random.
     n_jobs : int, default 1
@@ -153,6 +156,7 @@ class Settings:
     level: float = real(0.95, 0.0, 1.0)
     interval: str = choice("sandwich", "sandwich", "bootstrap")
     missing: str = choice("raise", "raise", "drop", "impute")
+    total_rows: str = choice("raise", "raise", "keep")
     random_state: int = whole(0, 0)
     n_jobs: int = field(default=1, metadata={"kind": int, "low": -1, "except": 0})
     sections: dict[str, Any] = field(default_factory=dict, hash=False)

@@ -98,7 +98,7 @@ ROLES = tuple(_role_option(role) for role in dataclasses.fields(Roles))
 SETTINGS = tuple(
     _setting_option(field)
     for field in dataclasses.fields(Settings)
-    if field.default_factory is dataclasses.MISSING
+    if field.default_factory is dataclasses.MISSING and field.name != "total_rows"
 )
 
 

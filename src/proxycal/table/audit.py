@@ -15,6 +15,7 @@ from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
 from proxycal.table.outcome_question import outcome
+from proxycal.table.total_rows import total_rows_of
 from proxycal.table.trusted import trusted
 from proxycal.table.truths import truth
 from proxycal.table.wording import counted
@@ -45,6 +46,12 @@ class _Question:
 _QUESTIONS = (
     _Question(
         "rows", "Are there enough rows?", "There are enough rows for this many columns.", questions.few_rows
+    ),
+    _Question(
+        "totals",
+        "Are there rows that are totals of other rows?",
+        "No row is a total of other rows.",
+        questions.totals,
     ),
     _Question("missing", "Are there missing values?", "No column has missing values.", questions.missing),
     _Question("infinite", "Are there infinite values?", "All numbers are finite.", questions.infinite),
@@ -210,10 +217,15 @@ def _can_be_asked(table: AuditTable, role: str) -> bool:
 def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
     """Read the columns that can be read; keep the error message of the others."""
     data = to_pandas(frame, roles.columns)
-    table = AuditTable(data.index, roles, columns={}, keys={}, unread={})
+    totals = total_rows_of(frame)
+    table = AuditTable(data.index, roles, columns={}, keys={}, unread={}, totals=totals)
     if settings is not None:
         table = replace(
-            table, scale=settings.scale, log_proxies=settings.log_proxies, missing=settings.missing
+            table,
+            scale=settings.scale,
+            log_proxies=settings.log_proxies,
+            missing=settings.missing,
+            total_rows=settings.total_rows,
         )
     plain = read_plain(data, [name for role, name in roles if role not in ("cluster", "id")])
     for role, name in roles:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from proxycal.table.total_rows import TotalRows
 from proxycal.table.wording import rows_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class AuditTable:
     """The table as far as it can be read.
 
     `keys` holds the codes of id and cluster (-1 where missing), `unread` what was wrong with columns that
-    are neither there nor in `columns`. scale, log_proxies, missing : what a fit was, or will be, asked.
+    are neither there nor in `columns`. scale, log_proxies, missing, total_rows : what a fit was, or will be,
+    asked. totals : rows that are totals of others.
     """
 
     index: pd.Index
@@ -33,6 +35,8 @@ class AuditTable:
     scale: str = "linear"
     log_proxies: tuple[str, ...] = ()
     missing: str = "raise"
+    totals: TotalRows = field(default_factory=TotalRows.none)
+    total_rows: str = "raise"
 
     @property
     def n(self) -> int:

@@ -12,6 +12,7 @@ from proxycal.errors import TableError
 from proxycal.result import Finding
 from proxycal.table.audit import advised, audit
 from proxycal.table.encode import Encoder
+from proxycal.table.total_rows import refuse_total_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -90,6 +91,7 @@ def _ways(frame: Any, roles: Roles, settings: Settings) -> tuple[tuple[Settings,
 def _refusal(frame: Any, roles: Roles, settings: Settings) -> str:
     """Why a fit would refuse the table, or nothing."""
     try:
+        refuse_total_rows(frame, settings.total_rows)
         Encoder.fit(
             frame,
             roles,

@@ -22,6 +22,7 @@ from proxycal.table.require import (
 )
 from proxycal.table.scale import outlying, varies
 from proxycal.table.surface import choose, convert
+from proxycal.table.total_rows import WHY, named, way_out
 from proxycal.table.width import costly
 from proxycal.table.wording import columns_named, counted, listed, shown
 
@@ -64,6 +65,16 @@ def few_rows(table: AuditTable) -> list[Trouble]:
             must_fix=True,
         )
     ]
+
+
+def totals(table: AuditTable) -> list[Trouble]:
+    """Rows that are totals of other rows."""
+    if not table.totals:
+        return []
+    keep = table.total_rows == "keep"
+    remedy = "Nothing to do: they are kept as you said." if keep else f"{way_out(table.totals, table.index)}."
+    found = named(table.totals, table.index)
+    return [Trouble(found, WHY, remedy, float(len(table.totals.rows)), ok=keep, must_fix=not keep)]
 
 
 def missing(table: AuditTable) -> list[Trouble]:

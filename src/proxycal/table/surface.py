@@ -19,6 +19,8 @@ APP_CHOICES = {
     ("missing", "raise"): "stop and say where",
     ("missing", "drop"): "leave out incomplete rows",
     ("missing", "impute"): "fill in missing values",
+    ("total_rows", "drop"): "leave out the totals",
+    ("total_rows", "keep"): "keep them as rows",
     ("method", "exact"): "exact",
     ("scale", "linear"): "the bias is added",
     ("scale", "log"): "the bias is a factor",
@@ -105,8 +107,10 @@ def choose(setting: str, *values: str) -> str:
     if surface == "python":
         return f"pass {setting}=" + " or ".join(repr(value) for value in values)
     if surface == "shell":
-        return "pass " + " or ".join(f"--{setting} {value}" for value in values)
+        return "pass " + " or ".join(f"--{setting.replace('_', '-')} {value}" for value in values)
     labels = " or ".join(f"“{APP_CHOICES.get((setting, value), value)}”" for value in values)
+    if setting == "total_rows":
+        return f"choose {labels} in step 1"
     in_view = setting in ("direction", "scale", "missing")
     return f"choose {labels} {'in step 2' if in_view else 'under More settings'}"
 
