@@ -35,6 +35,9 @@ _PATTERNS = {
 }
 
 
+_SHAPED = ("whole", "endless", "point", "comma", "comma_groups", "point_groups")
+
+
 @dataclass(frozen=True, slots=True)
 class NumberShapes:
     """How many values of a column are written in which shape; two such records add.
@@ -186,6 +189,16 @@ def decimal_of(
         return "."  # no currency is written to a thousandth: $50,015 is fifty thousand
     # Decimals that are written to a thousandth are so in all values, or the values are thousands.
     return of_file or (likely if shapes.whole == 0 else None)
+
+
+def readable(values: pa.Array) -> pa.Array:
+    """Which trimmed values are numbers in some shape.
+
+    >>> readable(pa.array(["$1,234", "Total", "40%"])).to_pylist()
+    [True, False, True]
+    """
+    shapes = "|".join(_PATTERNS[name] for name in _SHAPED)
+    return pc.fill_null(pc.match_substring_regex(undressed(values), shapes), False)
 
 
 def is_whole(shapes: NumberShapes, decimal: Decimal) -> bool:

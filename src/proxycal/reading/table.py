@@ -14,8 +14,11 @@ import pyarrow.parquet as pq
 from proxycal.errors import StoreError
 from proxycal.files import explained, first_line
 from proxycal.limits import check_file, readable
-from proxycal.reading.plan import input_kind, plan_and_tables
+from proxycal.reading.options import Reading, asked
+from proxycal.reading.plan import input_kind, plan_and_tables, refuse_totals
 from proxycal.reading.text import refuse_duplicates
+from proxycal.table.total_rows import MOST_ROWS, total_rows_of
+from proxycal.table.wording import FILE_ROW, counted
 
 if TYPE_CHECKING:
     import os
@@ -25,12 +28,25 @@ if TYPE_CHECKING:
 _KEPT = 256_000_000
 
 
-def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: str | os.PathLike[str],
+    text: Sequence[str] = (),
+    *,
+    sheet: str | int | None = None,
+    header_row: int | None = None,
+    thousands: str | None = None,
+    decimal: str | None = None,
+    missing_values: str | Sequence[str] = (),
+    total_rows: str | None = None,
+) -> pd.DataFrame:
     r"""Read a table from a CSV, TSV, Excel or Parquet file, by its ending.
 
     Commas, semicolons, tabs or vertical bars between columns; decimal points or commas, thousands separators
     and currency signs; UTF-8, UTF-16 or Latin-1; dates; .gz. Digits with leading zeros, such as 01003, are
-    codes and stay text. Numbers that may mean two things stay text as well.
+    codes and stay text. Numbers that may mean two things stay text as well. Titles above the header, units
+    below it, blank rows and notes below the table are left out; the header may take two rows. In a workbook
+    the sheet with most numbers is read. In a column of numbers "-", "n.a.", "unknown" and the like are
+    missing. Totals among the rows are refused until you say what they are.
 
     Parameters
     ----------
@@ -38,11 +54,22 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
         A file that ends in .csv, .tsv, .xlsx, .parquet, .csv.gz or .tsv.gz.
     text : list of str, default ()
         Columns to keep as text, whatever they hold.
+    sheet : str or int, default None
+        Name or number (from 1) of the sheet of a workbook; None for the one that holds most numbers.
+    header_row : int, default None
+        Row of the file, from 1, with the column names; None to find it.
+    thousands, decimal : str, default None
+        The signs between thousands and before decimals, where the numbers do not show them.
+    missing_values : str or list of str, default ()
+        Further words for a missing value, in every column.
+    total_rows : {"keep", "drop"}, default None
+        What to do with rows that are totals of other rows; None refuses a table that has such rows.
 
     Returns
     -------
     pandas.DataFrame
-        The table; `attrs["understood"]` is what had to be understood, in one line.
+        The table; `attrs["understood"]` is what had to be understood, in one line. Where rows of the file
+        are left out, the index holds the row of the file of each row.
 
     Raises
     ------
@@ -63,12 +90,15 @@ def read_table(path: str | os.PathLike[str], text: Sequence[str] = ()) -> pd.Dat
 
     """
     path, kind = Path(path), input_kind(path)
+    words = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
+    said = Reading(None if sheet is None else str(sheet), header_row, thousands, decimal, words, total_rows)
+    reading = asked() if said == Reading() else said
     with explained(path, "read"):
         if path.is_dir():
             raise StoreError(f"'{path}' is a folder: name the file in it")
         check_file(path)
         with readable(path):
-            frame = _read_parquet(path, text) if kind == "parquet" else _read_text(path, text)
+            frame = _read(path, kind, text, reading)
     if frame.empty:
         raise StoreError(
             f"'{path}' has {frame.shape[1]} columns and no rows: check that it was exported completely"
@@ -81,13 +111,30 @@ def understood(frame: pd.DataFrame) -> str:
     return str(frame.attrs.get("understood", ""))
 
 
-def _read_text(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    plan, tables = plan_and_tables(path, text, _KEPT)
+def _read(path: Path, kind: str, text: Sequence[str], reading: Reading) -> pd.DataFrame:
+    if kind == "parquet":
+        return _settled(path, _read_parquet(path, text), reading)
+    plan, tables = plan_and_tables(path, text, _KEPT, reading)
+    refuse_totals(plan)
     pieces = [plan.frame(table) for table in tables]
     frame = pd.concat(pieces, ignore_index=True) if pieces else pd.DataFrame(columns=list(plan.columns))
     if plan.said:
         frame.attrs["understood"] = plan.said
+    if plan.rows_of_file is not None:
+        frame.index = pd.Index(plan.rows_of_file, name=FILE_ROW)
     return frame
+
+
+def _settled(path: Path, frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
+    """A Parquet table, without its totals where they are to be dropped; a fit refuses the others."""
+    if reading.total_rows != "drop" or len(frame) > MOST_ROWS:
+        return frame
+    found = total_rows_of(frame)
+    if not found:
+        return frame
+    kept = frame.drop(index=frame.index[found.rows])
+    kept.attrs["understood"] = f"{counted(len(found.rows), 'row')} with totals left out"
+    return kept
 
 
 def _read_parquet(path: Path, text: Sequence[str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook as rows of text, every number to its last digit."""
+"""The sheets of an Excel workbook as rows of text, every number to its last digit."""
 
 from __future__ import annotations
 
@@ -6,43 +6,65 @@ import datetime
 import re
 import zipfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError  # nosec B405 # openpyxl parses; this names its error
 
 from proxycal.errors import StoreError, UnavailableError
 from proxycal.extras import is_installed
+from proxycal.reading.cells import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+# Rows of a sheet that are looked at to tell a table from a cover page.
+_SAMPLE = 200
 
-def sheet_rows(path: Path) -> Iterator[list[str]]:
-    """The rows of the first sheet, the header first; rows without a value are left out."""
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a workbook.
+
+    rows, columns : its size, up to the last cell that holds something. numbers : cells with numbers in it, as
+    far as its first rows tell. hidden : whether Excel shows it.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    numbers: int
+    hidden: bool = False
+
+
+def sheets_of(path: Path) -> tuple[Sheet, ...]:
+    """The sheets of a workbook, in their order."""
     with _book(path) as book:
-        header: list[str] = []
-        for number, row in enumerate(book.worksheets[0].iter_rows(), start=1):
-            cells = [cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
-            if number == 1:
-                header = _header(path, cells)
-                yield header
-            elif any(cells):
-                if any(cells[len(header) :]):
-                    raise StoreError(
-                        f"row {number} of '{path}' has a value beyond the last named column: name that "
-                        "column, or clear the cell"
-                    )
-                yield [*cells, *[""] * (len(header) - len(cells))][: len(header)]
-        if not header:
-            raise StoreError(
-                f"the first sheet of '{path}' is empty: the first row must hold the column names"
-            )
+        return tuple(_sheet(sheet) for sheet in book.worksheets)
 
 
-def sheet_name(path: Path) -> str:
-    """What the first sheet is called, where the workbook has others; "" where it is the only one."""
+def chosen_sheet(path: Path, sheets: Sequence[Sheet], asked: str | None) -> Sheet:
+    """The sheet that was asked for by name or number; else the one with most numbers."""
+    if asked is None:
+        shown = [sheet for sheet in sheets if not sheet.hidden] or list(sheets)
+        return max(shown, key=lambda sheet: sheet.numbers)
+    named = [sheet for sheet in sheets if sheet.name.casefold() == asked.strip().casefold()]
+    if not named and asked.strip().isdigit() and 1 <= int(asked) <= len(sheets):
+        named = [sheets[int(asked) - 1]]
+    if not named:
+        listed = ", ".join(f"'{sheet.name}'" for sheet in sheets)
+        raise StoreError(f"'{path}' has no sheet '{asked}': it has {listed}")
+    return named[0]
+
+
+def sheet_rows(path: Path, sheet: str) -> Iterator[list[str]]:
+    """The rows of a sheet as they stand, from its first; cells without a value are "".
+
+    A row that lies outside what the file says of its size is there as well.
+    """
     with _book(path) as book:
-        return str(book.worksheets[0].title) if len(book.worksheets) > 1 else ""
+        for row in book[sheet].iter_rows():
+            yield [cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
 
 
 def cell_text(value: Any, format: str = "") -> str:
@@ -64,17 +86,21 @@ def cell_text(value: Any, format: str = "") -> str:
     return str(value)
 
 
-def _header(path: Path, cells: list[str]) -> list[str]:
-    while cells and not cells[-1].strip():
-        cells.pop()
-    if not cells:
-        raise StoreError(f"the first sheet of '{path}' is empty: the first row must hold the column names")
-    for position, name in enumerate(cells, start=1):
-        if not name.strip():
-            raise StoreError(
-                f"column {position} of '{path}' has no name: the first row must hold the names of all columns"
-            )
-    return cells
+def _sheet(sheet: Any) -> Sheet:
+    """Its size and how much of it is numbers; what a file says of its size may be far too large."""
+    rows = columns = numbers = 0
+    for at, row in enumerate(sheet.iter_rows(max_row=_SAMPLE, values_only=True), start=1):
+        held = [place for place, value in enumerate(row, start=1) if value is not None]
+        if held:
+            rows, columns = at, max(columns, held[-1])
+            numbers += sum(is_number(cell_text(row[place - 1])) for place in held)
+    if rows == _SAMPLE:
+        further = sheet.iter_rows(min_row=_SAMPLE + 1, values_only=True)
+        for at, row in enumerate(further, start=_SAMPLE + 1):
+            if any(value is not None for value in row):
+                rows = at
+        numbers = numbers * rows // _SAMPLE
+    return Sheet(str(sheet.title), rows, columns, numbers, sheet.sheet_state != "visible")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from proxycal.errors import StoreError
 from proxycal.files import explained
 from proxycal.limits import check_file, parquet_facts, readable
 from proxycal.reading.alike import read_alike
-from proxycal.reading.plan import Plan, input_kind, plan_of
+from proxycal.reading.plan import Plan, input_kind, plan_of, refuse_totals
 from proxycal.reading.table import parquet_explained
 from proxycal.reading.text import refuse_duplicates
 
@@ -130,6 +130,7 @@ def _parquet_tables(source: Source, start: int, stop: int) -> Iterator[pa.Table]
 
 def _look_at_text(path: Path, text: Sequence[str]) -> dict[str, Any]:
     plan = plan_of(path, text)
+    refuse_totals(plan)
     return {"rows": plan.rows, "columns": plan.columns, "largest": plan.rows, "plan": plan}
 
 

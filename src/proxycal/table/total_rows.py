@@ -121,9 +121,7 @@ def named(found: TotalRows, index: pd.Index) -> str:
 def way_out(found: TotalRows, index: pd.Index) -> str:
     """What to do about totals, where the reader is."""
     if in_file():
-        keep = choose("total_rows", "keep")
-        text = f"{choose('total_rows', 'drop')} to leave them out, or {keep} if they are no totals"
-        return f"{text[0].upper()}{text[1:]}"
+        return way_out_of_file()
     labels = [_plain(index[row]) for row in found.rows[:_LISTED]]
     more = ", ..." if len(found.rows) > _LISTED else ""
     listed = f"[{', '.join(map(repr, labels))}{more}]"
@@ -131,6 +129,13 @@ def way_out(found: TotalRows, index: pd.Index) -> str:
         f"Leave them out, for instance with df.drop(index={listed}), or pass total_rows='keep' if they are "
         "no totals"
     )
+
+
+def way_out_of_file() -> str:
+    """What to do about totals in a file: it can be read with or without them."""
+    keep = choose("total_rows", "keep")
+    text = f"{choose('total_rows', 'drop')} to leave them out, or {keep} if they are no totals"
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _labelled(texts: Mapping[str, Sequence[Any]], n: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -260,9 +265,8 @@ def _amounts(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     if not numbers.size:
         return np.zeros(numbers.shape[1], dtype=bool)
     gone = np.isnan(numbers)
-    return (
-        ~np.isinf(numbers).any(axis=0) & ~(numbers < 0.0).any(axis=0) & (~gone & (numbers > 0.0)).any(axis=0)
-    )
+    usable = ~np.isinf(numbers).any(axis=0) & ~(numbers < 0.0).any(axis=0)
+    return np.asarray(usable & (~gone & (numbers > 0.0)).any(axis=0))
 
 
 def _values(x: NDArray[np.float64]) -> NDArray[np.float64]:

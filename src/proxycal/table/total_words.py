@@ -17,7 +17,8 @@ _WORDS = (
     "eindtotaal", "razem", "ogółem", "łącznie", "summa", "totalt", "delsumma", "delsum", "i alt", "ialt",
     "yhteensä", "celkem", "součet", "mezisoučet", "összesen", "toplam", "genel toplam",
     "ara toplam", "итого",
-    "всего", "сумма", "σύνολο", "合计", "总计", "小计", "合計", "総計", "小計", "합계", "총계", "소계", "المجموع",
+    "всего", "сумма", "σύνολο", "合计", "总计", "小计", "合計",
+    "総計", "小計", "합계", "총계", "소계", "المجموع",
     "الإجمالي", "إجمالي",
 )  # fmt: skip
 # Words that are labels of totals among other things: only where the numbers say so too.
@@ -26,6 +27,8 @@ _WEAK = (
     "ensemble", "somme",
     "somma", "som", "general", "nation", "whole",
 )  # fmt: skip
+# A quick look, as a regular expression: what does not match it has no label.
+LIKELY = "(?i)" + "|".join((*(re.escape(word) for word in _WORDS), *(rf"^\W*{word}\b" for word in _WEAK)))
 _BETWEEN = r"[\s:,;./()\[\]–—-]+"
 
 
