@@ -62,7 +62,7 @@ def test_pieces_of_a_stranger_are_read_as_the_whole(tmp_path):
     for i in range(N):
         loss = "50,015" if i < 900 else "3,5"
         day = f"{1 + i % 12:02d}/0{1 + i % 9}/2024" if i < 900 else "13/01/2024"
-        rows.append(f"{loss};{i};{day};{i if i < 900 else f'0{i}'};{i if i < 900 else 'n.a.'}")
+        rows.append(f"{loss};{i};{day};{i if i < 900 else f'0{i}'};{i if i < 900 else 'few'}")
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
     source = look_at(str(path))
@@ -71,7 +71,7 @@ def test_pieces_of_a_stranger_are_read_as_the_whole(tmp_path):
     assert whole["loss"].tolist()[:1] == [50.015]
     assert str(whole["day"].iloc[-1].date()) == "2024-01-13"
     assert whole["code"].iloc[0] == "0"
-    assert whole["mixed"].iloc[-1] == "n.a."
+    assert whole["mixed"].iloc[-1] == "few"
     raw = pa.concat_tables(list(batches(source, 0, N, as_text=True))).to_pandas()
     assert raw.loc[0].tolist() == rows[1].split(";")
 

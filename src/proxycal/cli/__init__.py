@@ -35,6 +35,7 @@ from proxycal.cli import (
     totals,
     web,
 )
+from proxycal.cli.reading import reads
 from proxycal.cli.streams import streamed
 from proxycal.errors import AnswerError, ProxycalError, ProxycalWarning, ReadingNote
 from proxycal.limits import out_of_memory
@@ -72,7 +73,7 @@ for _command in (
     experiment.experiment,
     bench.bench,
 ):
-    app.command()(streamed(_command))
+    app.command()(streamed(reads(_command)))
 app.command("app")(web.serve_app)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.cli.options import Json, Quiet, Run, SafeCsv, Seed, Table
+from proxycal.cli.reading import as_read
 from proxycal.errors import ProxycalWarning
 from proxycal.report.shell import asked_settings
 
@@ -68,7 +69,7 @@ def audit(
 
         name = truth_name(model.result_.roles)
         console.say(reading, f"{len(plan)} rows: {out}; the auditor fills in the column '{name}'")
-        console.say_next("proxycal", "audit", run, table, "--filled", out, "--out", "audited.csv")
+        console.say_next("proxycal", "audit", run, table, "--filled", out, "--out", "audited.csv", *as_read())
 
 
 def _take_back(
@@ -83,12 +84,15 @@ def _take_back(
     from dataclasses import replace
 
     from proxycal.files import write_table
+    from proxycal.reading.options import Reading, reading_as
     from proxycal.reading.table import read_table
     from proxycal.table.audit_sheet import PROBABILITY, take_back, truth_name
 
     fit = model.result_
     roles = fit.roles
-    audited = take_back(frame, roles, read_table(filled, text=roles.text))
+    with reading_as(Reading()):  # the options are about the table, and the sheet is ours
+        sheet = read_table(filled, text=roles.text)
+    audited = take_back(frame, roles, sheet)
     write_table(audited, out, safe_csv)
     name = truth_name(roles)
     known = int(audited[name].notna().sum())

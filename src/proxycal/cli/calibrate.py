@@ -9,6 +9,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.cli.options import EngineName, Json, Quiet, Resume, Run, SafeCsv, Scheduler, Tables, Workers
+from proxycal.cli.reading import as_read
 
 if TYPE_CHECKING:
     from proxycal.parallel import Engine
@@ -54,4 +55,4 @@ def calibrate(
         where = "" if done.files == (str(out),) else parts
         before = f", {done.resumed} of them were already finished" if done.resumed else ""
         console.say(f"{done.rows:,} rows {what}: {out}{where}{before}")
-        console.say_next("proxycal", "totals", run, *tables)
+        console.say_next("proxycal", "totals", run, *tables, *as_read())

@@ -9,6 +9,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.cli.options import ROLES, SETTINGS, Json, Quiet, Table, takes
+from proxycal.cli.reading import reading_options
 from proxycal.cli.request import Given
 from proxycal.report.shell import role_options, setting_options, shell
 from proxycal.table.surface import APP_CHOICES
@@ -75,7 +76,7 @@ def _to_choose(requests: list[Request], found: Gate) -> str:
 
 def _again(table: Path, given: Given, requests: list[Request]) -> str:
     """The same check, to be run again after the table was corrected."""
-    asked = {**role_options(requests[0].roles), **setting_options(requests[0].settings)}
+    asked = {**role_options(requests[0].roles), **setting_options(requests[0].settings), **reading_options()}
     if len(requests) > 1:
         del asked["--direction"]
     if given.config is not None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from proxycal.cli.reading import reading_options
 from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
@@ -184,7 +185,8 @@ def free_name(name: str | Path) -> str:
 
 def fit_command(table: Path, roles: Roles, settings: Settings, config: Path | None = None) -> str:
     """The fit of a table with these roles and settings, to be pasted."""
-    options = {**role_options(roles), **setting_options(settings), "--out": free_name("run")}
+    options = {**role_options(roles), **setting_options(settings), **reading_options()}
+    options["--out"] = free_name("run")
     if config is not None:
         # Sections of settings are in the file only.
         options["--config"] = str(config)

@@ -9,6 +9,7 @@ import typer
 
 from proxycal.cli import console
 from proxycal.cli.options import ROLES, SETTINGS, EngineName, Json, Quiet, Scheduler, Tables, takes
+from proxycal.cli.reading import as_read
 from proxycal.cli.request import Given
 from proxycal.errors import StoreError
 from proxycal.report.shell import shell
@@ -59,5 +60,5 @@ def fit(
         console.say("", f"report: {page}")
         place = "calibrated.csv" if len(tables) == 1 else "calibrated/"
         to_do = [item.command for item in listed if item.command]
-        usual = shell("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place))
+        usual = shell("proxycal", "calibrate", folder, *tables, "--out", console.free_name(place), *as_read())
         console.say_next(*(to_do[:1] or [usual]))

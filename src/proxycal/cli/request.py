@@ -19,6 +19,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import RolesError, SettingsError, StoreError
+from proxycal.reading.options import asked
 from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
 from proxycal.table.roles import LIST_ROLES, Roles
@@ -92,6 +93,9 @@ class Given:
             values["log_proxies"] = column_names(values["log_proxies"])
         roles = _roles(values)
         python = {short: name for name, short in OPTION_NAMES.items()}
+        if asked().total_rows is not None:
+            # What is left in the table stays: those that were to be dropped are gone when it is read.
+            values["total_rows"] = "keep"
         settings = Settings.from_dict({python.get(name, name): value for name, value in values.items()})
         return Request(roles, settings, None if place is None else str(place))
 

@@ -97,7 +97,9 @@ def _header(records: Sequence[Row], filled: Sequence[list[int]], some: Sequence[
     above = [i for i in wide if i < first]
     while len(above) > 1 and _is_units(records[above[-1]], filled[above[-1]]):
         above.pop()
-    return above[-1] if above else None
+    if not above:  # fewer names than values: who reads it says so
+        return next((i for i in reversed(some) if i < first and not _is_data(records, filled, i, some)), None)
+    return above[-1]
 
 
 def _is_data(records: Sequence[Row], filled: Sequence[list[int]], i: int, some: Sequence[int]) -> bool:

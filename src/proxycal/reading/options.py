@@ -41,9 +41,7 @@ class Reading:
         if self.thousands not in (None, ".", ",", " ", "'", "’", "\xa0", "\u202f"):
             raise SettingsError(f"thousands = {self.thousands!r} is not known: use ',', '.', ' ' or \"'\"")
         if self.thousands is not None and self.thousands == self.decimal:
-            raise SettingsError(
-                f"thousands and decimal are both {self.decimal!r}: give one of them another sign"
-            )
+            raise SettingsError(f"thousands and decimal are both {self.decimal!r}: one must be another sign")
         if self.total_rows not in (None, "keep", "drop"):
             raise SettingsError(f"total_rows = {self.total_rows!r} is not known: use 'keep' or 'drop'")
 

@@ -103,7 +103,8 @@ def decide(
     """
     blank, notes, headers = _kinds(odd, rows, styles)
     out = blank | notes | headers
-    total = _totals(odd, ~out, rows, styles, held, odd.rows[out])
+    keep = drop is False
+    total = TotalRows.none() if keep else _totals(odd, ~out, rows, styles, held, odd.rows[out])
     last = _last(odd, rows, out)
     gone = np.sort(odd.rows[out])
     if drop:

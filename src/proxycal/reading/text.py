@@ -86,11 +86,17 @@ def _no_head(path: Path, records: Sequence[Sequence[str]], reading: Reading, she
 
 def _refuse_irregular(path: Path, records: Sequence[Sequence[str]], head: Head, workbook: bool) -> None:
     """Refuse a first row of names that is shorter than the rows below it."""
-    if not head.unnamed or head.rows[-1] != 1 or workbook:
+    if not head.unnamed or head.rows[-1] != 1:
         return
     named = [name for name in head.names if name not in head.unnamed]
     first = next((record for record in records[head.first :] if any(record)), [])
-    if head.names[: len(named)] == tuple(named) and len(first) > len(named) > 0:
+    at_the_end = head.names[: len(named)] == tuple(named) and len(first) > len(named) > 0
+    if at_the_end and workbook:
+        raise StoreError(
+            f"row {head.first + 1} of '{path}' has a value beyond the last named column: name that "
+            "column, or clear the cell"
+        )
+    if at_the_end:
         raise StoreError(
             f"'{path}' is not a regular CSV: its header has {len(named)} names and the first row "
             f"{len(first)} values; check that every row has as many fields as the header, and that "

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -34,7 +33,7 @@ from proxycal.scale.drift import check_sources
 from proxycal.scale.ledger import Finished, abandon, claim, record, remove
 from proxycal.scale.parts import Part, plan, stem_and_ending
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
-from proxycal.scale.sources import Source, batches, look_at
+from proxycal.scale.sources import Source, batches, labels_of, look_at
 from proxycal.scale.writers import join, style_like, table_writer
 from proxycal.store import check_folder, check_output, load_fit, run_digest
 from proxycal.table.wording import counted
@@ -223,7 +222,7 @@ def _calibrate_part(folder: str, work: _Work) -> Finished:
             chosen = table.select(needed_columns(fit, table.column_names))
             frame = chosen.to_pandas(ignore_metadata=True) if reading is None else reading.frame(chosen)
             # Messages about rows name them by their number in the table.
-            frame.index = pd.RangeIndex(at, at + len(frame))
+            frame.index = labels_of(work.source, at, len(frame))
             try:
                 columns, answered = calibrate_piece(fit, frame)
             except TableError as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,6 +21,7 @@ from proxycal.reading.alike import read_alike
 from proxycal.reading.plan import Plan, input_kind, plan_of, refuse_totals
 from proxycal.reading.table import parquet_explained
 from proxycal.reading.text import refuse_duplicates
+from proxycal.table.wording import FILE_ROW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,6 +81,14 @@ def fits_in_memory(path: str, rows: int) -> bool:
     """Whether a file is read whole: Parquet of at most so many rows, or what is no Parquet at all."""
     facts = parquet_facts(Path(path)) if Path(path).is_file() else None
     return facts is None or facts.num_rows <= rows
+
+
+def labels_of(source: Source, start: int, rows: int) -> pd.Index:
+    """What messages call rows of a file: their row in it, where some are left out, else their position."""
+    of_file = None if source.plan is None else source.plan.rows_of_file
+    if of_file is None:
+        return pd.RangeIndex(start, start + rows)
+    return pd.Index(of_file[start : start + rows], name=FILE_ROW)
 
 
 def batches(source: Source, start: int, stop: int, *, as_text: bool = False) -> Iterator[pa.Table]:
