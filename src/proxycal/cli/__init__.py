@@ -28,6 +28,7 @@ from proxycal.cli import (
     export,
     fit,
     impute,
+    look,
     memo,
     questions,
     report,
@@ -57,6 +58,7 @@ app = typer.Typer(
 )
 for _command in (
     demo.demo,
+    look.look,
     check.check,
     fit.fit,
     calibrate.calibrate,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from proxycal.cli import console
+from proxycal.cli.look import look
 from proxycal.cli.options import ROLES, SETTINGS, Json, Quiet, Table, takes
 from proxycal.cli.reading import reading_options
 from proxycal.cli.request import Given
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
 def check(table: Table, given: Given, quiet: Quiet = False, json_output: Json = False) -> None:
     """Check a table: missing values, constant columns, duplicates, near-copies of the outcome.
 
-    Exit code 2 while something must be fixed before a fit.
+    Exit code 2 while something must be fixed before a fit. Without any role it shows what is understood
+    of the file, as `look` does, and what to add.
     """
     from proxycal.reading.table import understood
     from proxycal.report.terminal import output, show_findings
     from proxycal.table.gate import gate
 
+    if given.without_roles:
+        look(table, quiet, json_output)
+        return
     # Whether a table can be fitted does not depend on the direction.
     requests = given.read_both()
     frame = console.read(table, requests[0].roles)

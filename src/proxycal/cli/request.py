@@ -22,7 +22,7 @@ from proxycal.errors import RolesError, SettingsError, StoreError
 from proxycal.reading.options import asked
 from proxycal.report.shell import OPTION_NAMES
 from proxycal.settings import Settings
-from proxycal.table.roles import LIST_ROLES, Roles
+from proxycal.table.roles import LIST_ROLES, ROLE_NAMES, Roles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +59,11 @@ class Given:
         """The settings and roles that were given, in options or the file, by their names in Python."""
         python = {short: name for name, short in OPTION_NAMES.items()}
         return frozenset(python.get(name, name) for name in self._values())
+
+    @property
+    def without_roles(self) -> bool:
+        """Whether no role was given, in options or the file."""
+        return not self.stated & set(ROLE_NAMES)
 
     def read(self, out: Path | None = None) -> Request:
         """Roles and settings. Options override the file; what neither gives keeps its default.
