@@ -22,10 +22,12 @@ def book(here):
     sheet.append(["Losses by county"])
     sheet.append(["county", "reported loss", "flooded area", "% rural"])
     sheet.append([None, "USD", "km2", "%"])
-    area = np.exp(np.random.default_rng(0).normal(size=40)).round(2)
+    rng = np.random.default_rng(0)
+    area = np.exp(rng.normal(size=40)).round(2)
+    loss = (1000 * area * np.exp(0.5 * rng.normal(size=40))).round()
     for i in range(40):
-        sheet.append([f"county {i}", f"${1000 * area[i]:,.0f}" if i else "n.a.", float(area[i]), i % 7])
-    sheet.append(["Total", float((1000 * area[1:]).sum()), float(area.sum()), None])
+        sheet.append([f"county {i}", f"${loss[i]:,.0f}" if i else "n.a.", float(area[i]), i % 7])
+    sheet.append(["Total", float(loss[1:].sum()), float(area.sum()), None])
     sheet.append(["Source: the state agency"])
     made.save("book.xlsx")
     return here
