@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.report.differences import Difference
     from proxycal.report.helps import Help
     from proxycal.result import Finding, Fit
 
@@ -120,3 +121,17 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
         console.print(visible(in_dialect(f"      {finding.reading}")))
         if finding.remedy:
             console.print(visible(in_dialect(f"      -> {finding.remedy}")))
+
+
+def show_differences(found: Sequence[Difference], first: str, second: str) -> None:
+    """What two runs do not share, a line each."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("", "", first, second):
+        table.add_column(Text(visible(heading)))
+    part = ""
+    for row in found:
+        named = row.part if row.part != part else ""
+        part = row.part
+        texts = [Text(visible(text)) for text in (row.what, row.first, row.second)]
+        table.add_row(Text(named, style="dim"), *texts)
+    output().print(table)
