@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from proxycal import datasets as datasets
     from proxycal.analysis.impute_files import impute_files as impute_files
     from proxycal.analysis.pool import pool as pool
+    from proxycal.analysis.surveys import Survey as Survey
     from proxycal.datasets.nation import simulate_disasters as simulate_disasters
     from proxycal.formula import fit as fit
     from proxycal.methods.paper.settings import PaperSettings as PaperSettings
@@ -41,6 +42,7 @@ _HOME = {
     "PaperSettings": "proxycal.methods.paper.settings",
     "Power": "proxycal.questions.answers",
     "ProxyCalibrator": "proxycal.model",
+    "Survey": "proxycal.analysis.surveys",
     "Refutation": "proxycal.questions.answers",
     "Roles": "proxycal.table.roles",
     "audit": "proxycal.table.audit",

@@ -9,11 +9,47 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from proxycal.analysis.surveys import Survey, SurveyEstimates
     from proxycal.result import Fit
 
 
 class AfterCalibration:
     """The methods of `ProxyCalibrator` that continue where calibrated values are not enough."""
+
+    def survey(
+        self, df: Any, design: Survey, m: int = 20, random_state: int | None = None
+    ) -> SurveyEstimates:
+        """Survey estimates of the calibrated column: errors of the design, the calibration's own added.
+
+        Parameters
+        ----------
+        df : pandas or polars frame
+            The sample.
+        design : Survey
+            How it was drawn: weights, strata, clusters, finite populations, or replicate weights.
+        m : int, default 20
+            How many completed tables.
+        random_state : int, default None
+            Seed of the draws; None for that of the model.
+
+        Returns
+        -------
+        SurveyEstimates
+            With total(), mean(), ratio() and quantile(), each overall or by group.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> sim = proxycal.simulate(n=400, alpha=5.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table)
+        >>> mean = model.survey(sim.table.assign(pw=10.0), proxycal.Survey(weights="pw")).mean("y")
+        >>> bool(mean.low.iloc[0] < sim.truth["y_true"].mean() < mean.high.iloc[0])
+        True
+
+        """
+        from proxycal.analysis.surveys import survey_of
+
+        return survey_of(self._fitted(), df, design, m, random_state)
 
     def tidy(self, exponentiate: bool = False) -> pd.DataFrame:
         """The coefficients as a table: who misreports, by how much, and what the content is made of.
@@ -58,8 +94,8 @@ class AfterCalibration:
         >>> import proxycal
         >>> sim = proxycal.simulate(n=400, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
         >>> model = proxycal.ProxyCalibrator(sim.roles, direction="over").fit(sim.table)
-        >>> model.glance()[["verdict", "n"]].iloc[0].tolist()
-        ['bias found', 400]
+        >>> model.glance()["verdict"].tolist()
+        ['bias found']
 
         """
         from proxycal.analysis.tidy import glance

@@ -1,0 +1,1 @@
+"""Design-based estimates of totals, means, ratios and quantiles: on arrays, without any bias in them."""
