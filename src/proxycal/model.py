@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator
 
 from proxycal.analysis.after import AfterCalibration
-from proxycal.drift.run import warn_of
+from proxycal.drift.run import check_frame, warn_of
 from proxycal.effect.last_check import answer_rows
 from proxycal.errors import ProxycalWarning, RolesError
 from proxycal.fitting import fit_files, fit_table
@@ -20,7 +20,6 @@ from proxycal.found import Found
 from proxycal.manners import Manners
 from proxycal.methods.registry import METHODS
 from proxycal.pages import Pages
-from proxycal.scale.drift import check_frame
 from proxycal.scale.streams import calibrate_stream, is_streamed
 from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Family, Interval, Missing, Scale, Settings, TotalRows

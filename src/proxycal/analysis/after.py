@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from proxycal.drift.run import check_frame, warn_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -184,6 +186,7 @@ class AfterCalibration:
         """
         from proxycal.analysis.impute import impute
 
+        warn_of(check_frame(self._fitted(), df), stacklevel=2)
         return impute(self._fitted(), df, m, random_state, include)
 
     def regress(
@@ -233,4 +236,5 @@ class AfterCalibration:
         """
         from proxycal.analysis.regress import regress
 
+        warn_of(check_frame(self._fitted(), df), stacklevel=2)
         return regress(self._fitted(), formula, df, m, vcov, family, weights, random_state)

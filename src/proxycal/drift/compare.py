@@ -104,7 +104,9 @@ def _number(old: Values, new: Values, name: str, level: float, unit: UnitChange 
         None if c is None else c[s] for c, s in zip((old.cluster, new.cluster), seen, strict=True)
     )
     found = compare_numbers(was[seen[0]], is_now[seen[1]], weights, (clusters[0], clusters[1]))
-    p = min(1.0, 2.0 * min(found.p, beyond(was[seen[0]], is_now[seen[1]])))
+    # Rows of a cluster lie beyond all others together.
+    single = [_singles(x[s], c) for x, s, c in zip((was, is_now), seen, clusters, strict=True)]
+    p = min(1.0, 2.0 * min(found.p, beyond(single[0], single[1])))
     spread = float(np.std(was[seen[0]]))
     shift = (float(np.mean(is_now[seen[1]])) - float(np.mean(was[seen[0]]))) / spread if spread > 0.0 else 0.0
     detail = f"median {_quarters(was[seen[0]])}, now {_quarters(is_now[seen[1]])}"
@@ -165,6 +167,11 @@ def _take(rows: Values, at: NDArray[np.intp]) -> Values:
         weights=rows.weights[at],
         cluster=None if rows.cluster is None else rows.cluster[at],
     )
+
+
+def _singles(x: NDArray[np.float64], cluster: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """One value, the first, for each cluster."""
+    return x if cluster is None else x[np.unique(cluster, return_index=True)[1]]
 
 
 def _quarters(x: NDArray[np.float64]) -> str:

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from proxycal.drift.smooth import (
     effective,
+    groups_of,
     independent,
     inflation,
     ks_distance,
@@ -151,7 +152,8 @@ def _given_the_rest(scores: Floats, is_new: Floats, rows: Rows) -> float:
     cov = (off * w[:, None]).T @ off / max(w.sum() - x.shape[1] - 1.0, 1.0)
     grown = inflation(off[:n], rows.weights, rows.clusters)
     parts = [np.outer(g, g) / size for g, size in zip(grown, sizes, strict=True)]
-    return quadratic(gap, cov / weight * (parts[0] + parts[1]) / (1.0 / sizes[0] + 1.0 / sizes[1]))
+    spread = cov / weight * (parts[0] + parts[1]) / (1.0 / sizes[0] + 1.0 / sizes[1])
+    return quadratic(gap, spread, groups_of(rows.clusters))
 
 
 def _normal_scores(known: Floats, x: Floats, weights: Floats) -> Floats:

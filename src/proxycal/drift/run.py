@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proxycal.drift.compare import compare
 from proxycal.drift.units import reference, unit_changes
 from proxycal.drift.wording import refusal, warnings_of
-from proxycal.errors import ProxycalWarning, UnitsError
+from proxycal.errors import ProxycalWarning, TableError, UnitsError
 from proxycal.table.decode import decoded, joined
+from proxycal.table.frames import column_names, to_pandas
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -61,6 +62,31 @@ def compare_fit(fit: Fit, tables: Mapping[str, pd.DataFrame], *, refuse: bool) -
     if refuse and drift.units:
         raise UnitsError(refusal(drift.units, next(iter(parts)) if len(parts) == 1 else ""))
     return drift
+
+
+def compare_frame(fit: Fit, frame: Any, *, refuse: bool) -> Drift:
+    """Compare a pandas or polars frame with the fitted rows."""
+    table = to_pandas(frame, columns_compared(fit, list(column_names(frame))))
+    at = chosen(len(table))
+    return compare_fit(fit, {"": table if len(at) == len(table) else table.iloc[at]}, refuse=refuse)
+
+
+def check_frame(fit: Fit, frame: Any) -> Drift | None:
+    """Refuse a frame in other units before anything is answered; None as in `if_readable`."""
+    return if_readable(lambda: compare_frame(fit, frame, refuse=True))
+
+
+def if_readable(compare: Callable[[], Drift]) -> Drift | None:
+    """The comparison; None where rows cannot be read as the fit reads them.
+
+    Who reads all of them says why, and in which rows. Other units are refused.
+    """
+    try:
+        return compare()
+    except UnitsError:
+        raise
+    except TableError:
+        return None
 
 
 def warn_of(drift: Drift | None, stacklevel: int) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from proxycal.tails import chi2_sf
+from proxycal.tails import chi2_sf, f_sf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,19 +142,26 @@ def wald(old: Floats, new: Floats, weights: Pair, clusters: Clusters = (None, No
     off = pooled - share @ pooled
     cov = (off * share[:, None]).T @ off
     grown = inflation(off[: len(old)], weights, clusters)
-    return quadratic(
-        gap, cov * (np.outer(grown[0], grown[0]) / sizes[0] + np.outer(grown[1], grown[1]) / sizes[1])
-    )
+    spread = cov * (np.outer(grown[0], grown[0]) / sizes[0] + np.outer(grown[1], grown[1]) / sizes[1])
+    return quadratic(gap, spread, groups_of(clusters))
 
 
-def quadratic(gap: Floats, spread: Floats) -> float:
-    """The p of a gap (k,) with covariance (k, k), which may lack ranks."""
+def groups_of(clusters: Clusters) -> float:
+    """The clusters of the set that has fewer; infinite where rows are on their own."""
+    return min((float(len(np.unique(codes))) for codes in clusters if codes is not None), default=np.inf)
+
+
+def quadratic(gap: Floats, spread: Floats, groups: float = np.inf) -> float:
+    """The p of a gap (k,) with covariance (k, k), which may lack ranks; an F where few clusters gave it."""
     values, vectors = np.linalg.eigh(spread)
     kept = values > 1e-8 * max(values.max(), 1e-300)
     if not kept.any():
         return 1.0
     statistic = float((((vectors.T @ gap)[kept]) ** 2 / values[kept]).sum())
-    return float(chi2_sf(statistic, int(kept.sum())))
+    k = int(kept.sum())
+    if np.isinf(groups):
+        return float(chi2_sf(statistic, k))
+    return float(f_sf(statistic / k, k, max(groups - 1.0, 1.0)))
 
 
 def inflation(off: Floats, weights: Pair, clusters: Clusters) -> tuple[Floats, Floats]:

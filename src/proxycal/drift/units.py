@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # A smaller factor is growth, prices or another year, and no other unit.
 SMALLEST = 1.5
-# Factors that are tried, as powers of ten, and how finely.
-FURTHEST, STEPS = 9.0, 361
+# Factors that are tried, as powers of ten; how many, how many around the best, and by how many rows at first.
+FURTHEST, STEPS, FINER, ROUGHLY = 9.0, 121, 25, 100
 # Rows that are looked at: a factor needs no more.
 MOST = 1_000
 # How far beyond the fitted range rows must lie, as a multiple of it: one row, fewer than LAW, more. The
@@ -42,8 +42,9 @@ FEW, BEYOND = 5, (2.5, 1.5, 1.25)
 # New rows from which a law can be told to be moved as it is, and the p below which it is not.
 LAW, SAME_LAW = 20, 0.001
 # How far it must have moved, in sds of the column given the others; or, where the sign varies, by what
-# factor, and how sure it must be (z) that the others tell it still: they tell no rows chosen near zero.
-MOVED, STRETCHED, TOLD = 3.0, 3.0, 4.0
+# factor, and how well the others must tell it still (z, and their correlation with it as a part of that in
+# the fitted rows): of rows chosen near zero they tell little.
+MOVED, STRETCHED, TOLD, KEPT = 3.0, 3.0, 4.0, 0.6
 # How near a power of ten a factor must be to be one, and then by how many sds a law must have moved.
 NEAR_TEN, MOVED_TEN = 0.04, 1.0
 # The tail of the density: Student's t with so many degrees of freedom.
@@ -265,11 +266,19 @@ def _is_moved(ref: Reference, j: int, rows: tuple[Floats, Floats, Floats], facto
     tens = math.log10(factor)
     is_ten = abs(tens - round(tens)) < NEAR_TEN and round(tens) != 0
     if ref.spaces[j].kind != "log":
-        expected = own_right - right / math.sqrt(ref.precision[j, j])
-        told = float(np.corrcoef(expected, own_right)[0, 1]) * math.sqrt(m)
-        return max(factor, 1.0 / factor) >= STRETCHED and told >= TOLD
+        told = _told(own_right - right / math.sqrt(ref.precision[j, j]), own_right)
+        x, expected = ref.sample[j]
+        as_told = told >= KEPT * _told(expected, ref.spaces[j].turned(x))
+        return max(factor, 1.0 / factor) >= STRETCHED and told * math.sqrt(m) >= TOLD and as_told
     moved = abs(float(np.median(residual) - np.median(ref.given[j])))
     return moved >= (MOVED_TEN if is_ten else MOVED)
+
+
+def _told(expected: Floats, own: Floats) -> float:
+    """The correlation of a column with what the others let expect of it."""
+    if np.ptp(expected) == 0.0 or np.ptp(own) == 0.0:
+        return 0.0
+    return float(np.corrcoef(expected, own)[0, 1])
 
 
 def _same_law(old: Floats, new: Floats) -> float:
@@ -289,21 +298,20 @@ def _factor(space: Space, x: Floats, expected: Floats, sd: float) -> float:
     if space.kind == "log":
         return math.exp(space.spread * float(np.median(space.turned(x) - expected)))
 
-    def fit(logs: Floats) -> Floats:
-        values = x[None, :] / np.exp(logs)[:, None]
-        off = (space.turned(values) - expected[None, :]) / sd
-        return np.asarray(
-            (space.log_steep(values) - 0.5 * (TAIL + 1.0) * np.log1p(off**2 / TAIL)).sum(axis=1)
-        )
+    def best(logs: Floats, every: int) -> float:
+        values = x[None, ::every] / np.exp(logs)[:, None]
+        off = (space.turned(values) - expected[None, ::every]) / sd
+        density = space.log_steep(values) - 0.5 * (TAIL + 1.0) * np.log1p(off**2 / TAIL)
+        return float(logs[int(np.argmax(density.sum(axis=1)))])
 
     reach = FURTHEST * math.log(10.0)
     grid = np.linspace(-reach, reach, STEPS)
     step = grid[1] - grid[0]
-    at = 0.0
-    for _ in range(3):
-        at = float(grid[int(np.argmax(fit(grid)))])
-        grid = np.linspace(at - step, at + step, 41)
-        step = grid[1] - grid[0]
+    # Roughly by some of the rows, then by all of them.
+    at = best(grid, max(len(x) // ROUGHLY, 1))
+    for _ in range(2):
+        at = best(np.linspace(at - 1.5 * step, at + 1.5 * step, FINER), 1)
+        step *= 3.0 / (FINER - 1)
     return math.exp(at)
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from proxycal.drift.run import MOST_ROWS, chosen, columns_compared, compare_fit
-from proxycal.errors import TableError, UnitsError
+from proxycal.drift.run import (
+    MOST_ROWS,
+    chosen,
+    columns_compared,
+    compare_fit,
+    compare_frame,
+    if_readable,
+)
 from proxycal.scale.pieces import is_partitioned
 from proxycal.scale.sources import BATCH, batches, look_at
-from proxycal.table.frames import column_names, to_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,16 +87,14 @@ def with_rows(
     return WithRows(made, SomeRows.of(frame[columns_compared(fit, list(frame.columns))]))
 
 
-def drift_of_frame(fit: Fit, frame: Any, *, refuse: bool = False) -> Drift:
+def drift_of_frame(fit: Fit, frame: Any) -> Drift:
     """A pandas, polars or Dask frame beside the fitted rows."""
     if is_partitioned(frame):
         columns = columns_compared(fit, list(frame.columns))
         share = min(1.0, MOST_ROWS / max(len(frame), 1))
         some = frame[columns].sample(frac=share, random_state=0) if share < 1.0 else frame[columns]
-        return compare_fit(fit, {"": some.compute().reset_index(drop=True)}, refuse=refuse)
-    table = to_pandas(frame, columns_compared(fit, list(column_names(frame))))
-    at = chosen(len(table))
-    return compare_fit(fit, {"": table if len(at) == len(table) else table.iloc[at]}, refuse=refuse)
+        return compare_fit(fit, {"": some.compute().reset_index(drop=True)}, refuse=False)
+    return compare_frame(fit, frame, refuse=False)
 
 
 def drift_of_files(fit: Fit, tables: Sequence[str | os.PathLike[str]]) -> Drift:
@@ -101,26 +103,12 @@ def drift_of_files(fit: Fit, tables: Sequence[str | os.PathLike[str]]) -> Drift:
     return compare_fit(fit, _frames(fit, sources), refuse=False)
 
 
-def check_frame(fit: Fit, frame: Any) -> Drift | None:
-    """Refuse a frame in other units before anything is answered; None as in `check_sources`."""
-    return _checked(partial(drift_of_frame, fit, frame, refuse=True))
-
-
 def check_sources(fit: Fit, sources: Sequence[Source]) -> Drift | None:
     """Refuse files in other units before anything is written.
 
     None where rows cannot be read as the fit reads them: who reads all of them says why, and in which rows.
     """
-    return _checked(lambda: compare_fit(fit, _frames(fit, sources), refuse=True))
-
-
-def _checked(compare: Callable[[], Drift]) -> Drift | None:
-    try:
-        return compare()
-    except UnitsError:
-        raise
-    except TableError:
-        return None
+    return if_readable(lambda: compare_fit(fit, _frames(fit, sources), refuse=True))
 
 
 def _frames(fit: Fit, sources: Sequence[Source]) -> dict[str, pd.DataFrame]:
