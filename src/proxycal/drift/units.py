@@ -38,7 +38,7 @@ MOST = 1_000
 # How far beyond the fitted range rows must lie, as a multiple of it: one row, fewer than LAW, more. The
 # extremes of a table fifty times as large as the fitted one lie 1.2 times as far. Fewer rows than FEW must
 # all lie there, of more half.
-FEW, BEYOND = 5, (2.5, 1.5, 1.25)
+FEW, BEYOND = 5, (2.5, 2.0, 1.25)
 # New rows from which a law can be told to be moved as it is, and the p below which it is not.
 LAW, SAME_LAW = 20, 0.001
 # How far it must have moved, in sds of the column given the others; or, where the sign varies, by what
