@@ -94,6 +94,8 @@ def test_frames_of_other_kinds_and_in_pieces(model):
     with pytest.raises(UnitsError):
         model("moments").totals(partitioned)
     assert isinstance(model("moments").drift(partitioned), pd.DataFrame)
+    lazy = model("moments").drift(pl.from_pandas(new).lazy())
+    assert lazy["what"].tolist() == drift["what"].to_list()
 
 
 def test_a_run_folder_has_all_that_is_compared(model, tmp_path):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.drift.wording import columns_of
 from proxycal.scale.drift import drift_of_frame
+from proxycal.scale.streams import is_streamed
 from proxycal.table.frames import from_columns
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ class Since:
 
         Parameters
         ----------
-        df : pandas, polars or Dask frame
+        df : frame, or table that comes in batches
             The new rows. Those that were fitted are not compared; of many rows 20,000 are.
 
         Returns
         -------
         frame
-            column; what: "as fitted", "drift" (its values moved), "unit" (all of them are one factor times
+            Of the kind of `df`; pandas for Dask and for what comes in batches. column; what: "as fitted", "drift" (its values moved), "unit" (all of them are one factor times
             what they were) or "refit" (the report behaves otherwise, given all other columns: the bias may
             have changed); size: the factor of a unit, else the share of rows that lie elsewhere; shift: of
             the mean, in standard deviations of the fitted rows; p: of "nothing changed"; detail: in words.
@@ -50,4 +51,4 @@ class Since:
 
         """
         drift = drift_of_frame(self._fitted(), df)
-        return from_columns(columns_of(drift), df)
+        return from_columns(columns_of(drift), None if is_streamed(df) else df)

@@ -20,6 +20,7 @@ from proxycal.drift.run import (
 )
 from proxycal.scale.pieces import is_partitioned
 from proxycal.scale.sources import BATCH, batches, look_at
+from proxycal.scale.streams import StreamPieces, is_streamed, stream_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,12 +89,15 @@ def with_rows(
 
 
 def drift_of_frame(fit: Fit, frame: Any) -> Drift:
-    """A pandas, polars or Dask frame beside the fitted rows."""
+    """A table of any kind that is fitted beside the fitted rows."""
     if is_partitioned(frame):
         columns = columns_compared(fit, list(frame.columns))
         share = min(1.0, MOST_ROWS / max(len(frame), 1))
         some = frame[columns].sample(frac=share, random_state=0) if share < 1.0 else frame[columns]
         return compare_fit(fit, {"": some.compute().reset_index(drop=True)}, refuse=False)
+    if is_streamed(frame):
+        streamed = StreamPieces(frame, tuple(columns_compared(fit, stream_columns(frame))))
+        return compare_fit(fit, {"": streamed.add_up(SomeRows.of).frame}, refuse=False)
     return compare_frame(fit, frame, refuse=False)
 
 

@@ -19,11 +19,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxycal.drift.run import warn_of
+from proxycal.drift.run import check_frame, warn_of
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.parallel import ONE_THREAD
 from proxycal.result import OUTPUT_COLUMNS
-from proxycal.scale.drift import check_frame
 from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
 from proxycal.scale.pieces import Pieces
 from proxycal.scale.sources import BATCH
