@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.thresholds import LEAST_ROWS
 
@@ -14,11 +16,14 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 
-def teaching(arrays: Arrays, scale: str) -> int:
+def teaching(arrays: Arrays, scale: str = "linear") -> int:
     """How many validated rows can teach: on the log scale those whose report and truth are above 0."""
-    if scale != "log" or arrays.truth is None or arrays.y is None:
-        return arrays.validated
-    return int(((arrays.truth > 0.0) & (arrays.y > 0.0)).sum())
+    if arrays.truth is None:
+        return 0
+    known = np.isfinite(arrays.truth)
+    if scale == "log" and arrays.y is not None:
+        known &= (arrays.truth > 0.0) & (arrays.y > 0.0)
+    return int(known.sum() if arrays.counts is None else arrays.counts[known].sum())
 
 
 def choose(validated: int) -> str:

@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from proxycal.table.encode import Arrays
 
 # Rows that are written out at a time.
@@ -32,6 +34,14 @@ def repeated(arrays: Arrays) -> Arrays:
     times = np.round(arrays.counts).astype(np.intp)
     single = replace(arrays, weights=arrays.weights / np.maximum(arrays.counts, 1.0), counts=None)
     return single.take(np.repeat(np.arange(arrays.n), times))
+
+
+def written_out(arrays: Arrays, most: int) -> tuple[Arrays, NDArray[np.intp] | None]:
+    """The rows repeated where that makes no more than `most`, and where each was before; else as they are."""
+    if not stands_for_more(arrays) or arrays.stand_for > most:
+        return arrays, None
+    assert arrays.counts is not None  # or each would stand for itself
+    return repeated(arrays), np.repeat(np.arange(arrays.n), np.round(arrays.counts).astype(np.intp))
 
 
 def in_chunks(arrays: Arrays) -> Iterator[Arrays]:

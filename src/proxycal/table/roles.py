@@ -26,7 +26,9 @@ class Roles:
     proxies      measurements that see the content and never the bias
     environment  covariates that drive both the content and the bias
     weights      optional: sampling weights above 0, in any unit: how the rows compare, not how many there are
-    counts       optional: how many equal rows each row stands for, whole numbers of at least 1
+    counts       optional: how many equal rows each row stands for, whole numbers of at least 1. A count of 2
+                 is that row twice. Where rows stand for more than 20,000, counts are weights to the checks of
+                 the exact method, and a verdict on the border may be another
     cluster      optional: rows that belong together (for errors and intervals)
     id           optional: a name for each row, used when matches are shown
     truth        optional: the true value where it was validated, missing elsewhere

@@ -25,6 +25,7 @@ from proxycal.methods.exact.record import ExactFit, data_of
 from proxycal.methods.exact.truths import read_truths
 from proxycal.methods.moments.estimate import fit_moments, no_moments
 from proxycal.methods.parts import outcome_of
+from proxycal.methods.repeated import written_out
 from proxycal.mixture.answers import answer_rows
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import canonical_order
@@ -42,14 +43,22 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 BOOTSTRAP_DRAWS = 200
+# Rows up to which counts are written out. With more, counts are weights to the checks of an answer: estimates
+# are the same, and a verdict on the border may be another (3 of 64 tables of 200 rows that stood for two).
+WRITTEN_OUT = 20_000
 
 
 def fit_exact_method(arrays: Arrays, settings: Settings) -> ExactFit:
     """Compare the models, then put matching and moments beside the answer.
 
-    Validated rows have no part in it: they judge the answer.
+    Validated rows have no part in it: they judge the answer. A row that stands for several is that many rows.
     """
-    return judged(_fit_reports(arrays, settings), arrays)
+    written, origin = written_out(arrays, WRITTEN_OUT)
+    fit = judged(_fit_reports(written, settings), written)
+    if origin is None or fit.controls is None or fit.means is not None:
+        return fit
+    # Matched rows are shown as those of the table.
+    return replace(fit, controls=replace(fit.controls, position=origin[fit.controls.position]))
 
 
 def judged(fit: ExactFit, arrays: Arrays) -> ExactFit:

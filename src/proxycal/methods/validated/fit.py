@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.errors import TableError
+from proxycal.methods.auto import teaching
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.registry import METHODS
+from proxycal.methods.repeated import written_out
 from proxycal.methods.validated.conformal import spread_power
 from proxycal.methods.validated.gaps import read_gaps
 from proxycal.methods.validated.learn import learn
 from proxycal.methods.validated.record import Reader, ValidatedFit, key_of, sources_of
 from proxycal.methods.validated.rows import heap_unit
-from proxycal.methods.validated.thresholds import LEAST_ROWS, MOST_GRADED, MOST_OTHERS
+from proxycal.methods.validated.thresholds import LEAST_ROWS, MOST_GRADED, MOST_OTHERS, WRITTEN_OUT
 from proxycal.methods.validated.totals import design_of
 from proxycal.methods.validated.verdict import judge
 from proxycal.methods.validated.wording import findings, note
@@ -39,12 +41,13 @@ def fit_validated_method(arrays: Arrays, settings: Settings) -> ValidatedFit:
     """Fit the other methods without any truth, then learn from the validated rows."""
     require_rows(arrays)
     exact = METHODS["exact"].fit(replace(arrays, truth=None), settings)
-    return conclude(arrays, exact, settings, arrays.n)
+    written, _ = written_out(arrays, WRITTEN_OUT)
+    return conclude(written, exact, settings, written.n)
 
 
 def require_rows(arrays: Arrays) -> None:
     """Refuse too few validated rows."""
-    n = 0 if arrays.truth is None else int(np.isfinite(arrays.truth).sum())
+    n = teaching(arrays)
     if n < LEAST_ROWS:
         raise TableError(
             f"method='validated' needs at least {LEAST_ROWS} validated rows (role truth), and there are {n}: "

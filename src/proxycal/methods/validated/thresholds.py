@@ -15,5 +15,7 @@ CONTRADICTED_PART = 0.5
 FOLDS = 5
 # Rows without a truth that teach the candidates the shape of the reports; more add nothing but time.
 MOST_OTHERS = 2_000
+# Rows up to which counts are written out, one after the other; with more they are weights.
+WRITTEN_OUT = 20_000
 # Rows that the graded bias is estimated from.
 MOST_GRADED = 20_000
