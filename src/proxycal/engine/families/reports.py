@@ -1,0 +1,215 @@
+"""Several reports of one truth: each reporter has errors, some rows of each carry a bias.
+
+    truth     T ~ N(mean, exp(spread)^2), or unknown altogether where nothing else tells of it
+    who       A_j ~ Bernoulli(expit(who_j)), one for each reporter
+    report    y_j = T + offset_j + sign_j exp(size_j) A_j + noise,  noise ~ N(0, exp(scale_j)^2)
+
+A truth that is unknown altogether has a flat density, and drops out: what is left are the differences of the
+reports, so that an unseen cause of the truth, however it follows the environment, cannot mislead. What all
+reporters get wrong alike is not in the differences.
+
+The first reporter has no offset: a level that differs for all rows of one reporter against the others.
+Reports that are missing (NaN) say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
+
+# A part of a pattern's density: what is left of report j ("r", j), its log precision ("w", j), log T ("T", 0).
+Part = tuple[str, int]
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Several reports. signs : (R,) of each reporter's bias: +1, -1, or 0 for one without.
+
+    known : whether the truth has a mean and a spread of its own, from proxies.
+    """
+
+    signs: tuple[int, ...]
+    known: bool = False
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the predictors, in order."""
+        names = ["mean", "spread"] if self.known else []
+        names += [f"offset{j}" for j in range(2, len(self.signs) + 1)]
+        names += [f"scale{j}" for j in range(1, len(self.signs) + 1)]
+        for j, sign in enumerate(self.signs, start=1):
+            names += [f"who{j}", f"size{j}"] if sign else []
+        return tuple(names)
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[int, ...], ...]:
+        """Who is biased: all combinations."""
+        return tuple(product(*((0, 1) if sign else (0,) for sign in self.signs)))
+
+    def log_density(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
+        """Log density (n,) of reports `y` (n, R)."""
+        return log_sum([_Pattern(self, outcome["y"], eta, who).cell(False).log for who in self.patterns])[0]
+
+    def derivatives(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> Derivatives:
+        """The same with derivatives by the predictors."""
+        cells = [_Pattern(self, outcome["y"], eta, who).cell(True) for who in self.patterns]
+        return mixed(cells, len(self.names))
+
+    def posterior(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
+        """(2 + R, n): mean and variance of the truth, and P(biased) of each report."""
+        each = [_Pattern(self, outcome["y"], eta, who) for who in self.patterns]
+        share = log_sum([pattern.cell(False).log for pattern in each])[1]
+        centres = np.stack([pattern.truth for pattern in each])
+        mean = (share * centres).sum(axis=0)
+        variance = (share * (np.stack([pattern.doubt for pattern in each]) + (centres - mean) ** 2)).sum(
+            axis=0
+        )
+        biased = np.array(self.patterns, dtype=float).T @ share
+        return np.vstack([mean, variance, biased])
+
+
+class _Pattern:
+    """The reports where these reporters are biased.
+
+    With w_j = exp(-2 scale_j), r_j what is left of report j, t and G mean and variance of the truth (about
+    its mean) given them, and e_j = r_j - t:
+
+        dl/dr_j     = -w_j e_j
+        dl/dlog w_j = (1 - w_j (G + e_j^2)) / 2
+        dl/dlog T   = ((G + t^2) / T - 1) / 2
+    """
+
+    def __init__(self, family: Reports, y: np.ndarray, eta: np.ndarray, who: tuple[int, ...]) -> None:
+        self.family, self.eta, self.who = family, eta, who
+        self.at = {name: place for place, name in enumerate(family.names)}
+        self.seen = np.isfinite(y.T)
+        self.w = np.where(
+            self.seen, np.exp(-2.0 * np.stack([self.of(f"scale{j}") for j in self.reporters])), 0.0
+        )
+        r = np.where(self.seen, y.T, 0.0) - np.where(self.seen, self.expected(), 0.0)
+        self.T = np.exp(2.0 * self.of("spread")) if family.known else np.full(len(y), np.inf)
+        self.G = 1.0 / (1.0 / self.T + self.w.sum(axis=0))
+        self.t = self.G * (self.w * r).sum(axis=0)
+        self.r, self.e = r, r - self.t
+
+    @property
+    def reporters(self) -> range:
+        """Numbers of the reporters, from 1."""
+        return range(1, len(self.family.signs) + 1)
+
+    def of(self, name: str) -> np.ndarray:
+        """A predictor (n,)."""
+        return np.asarray(self.eta[self.at[name]])
+
+    def bias(self, j: int) -> np.ndarray:
+        """What reporter j adds where biased."""
+        return self.family.signs[j - 1] * np.exp(np.clip(self.of(f"size{j}"), -8.0, 8.0))
+
+    def expected(self) -> np.ndarray:
+        """(R, n) what the reports are expected to be."""
+        mean = self.of("mean") if self.family.known else np.zeros(self.eta.shape[1])
+        made = []
+        for j in self.reporters:
+            offset = self.of(f"offset{j}") if j > 1 else 0.0
+            made.append(mean + offset + (self.bias(j) if self.who[j - 1] else 0.0))
+        return np.stack(made)
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Mean of the truth, given the reports."""
+        return self.t + (self.of("mean") if self.family.known else 0.0)
+
+    @property
+    def doubt(self) -> np.ndarray:
+        """Its variance."""
+        return self.G
+
+    def cell(self, derivatives: bool) -> Cell:
+        """Log of the pattern's chance times the density of the reports."""
+        with np.errstate(divide="ignore"):
+            log_w = np.where(self.seen, np.log(np.where(self.seen, self.w, 1.0)), 0.0)
+        # The flat density of a truth that is unknown altogether has no height: its log T is left out.
+        level = np.log(self.T) if self.family.known else 0.0
+        count = self.seen.sum(axis=0) - (0 if self.family.known else 1)
+        quadratic = (self.w * self.r * self.e).sum(axis=0)
+        log = 0.5 * (log_w.sum(axis=0) - level + np.log(self.G) - quadratic - count * LOG_2PI)
+        cell = Cell(log)
+        for j in self.reporters:
+            self._add_who(cell, j, derivatives)
+        if derivatives:
+            self._add_density(cell)
+        return cell
+
+    def _add_who(self, cell: Cell, j: int, derivatives: bool) -> None:
+        if not self.family.signs[j - 1]:
+            return
+        biased, odds, at = self.who[j - 1], self.of(f"who{j}"), self.at[f"who{j}"]
+        # Whether a report that was not made is biased, nobody asks.
+        cell.log = cell.log + log_expit(odds if biased else -odds)
+        if derivatives:
+            p = expit(odds)
+            cell.first[at] = 1.0 - p if biased else -p
+            cell.add(at, at, -p * (1.0 - p))
+
+    def _add_density(self, cell: Cell) -> None:
+        """Derivatives through what is left of each report, the log precisions and the log spread."""
+        moves = self._moves()
+        first, second = self._density()
+        for a, by in moves.items():
+            cell.first[a] = cell.first.get(a, 0.0) + sum(first[q] * value for q, value in by.items())
+            for b, further in moves.items():
+                if a <= b:
+                    cell.add(
+                        a, b, sum(second(p, q) * x * y for p, x in by.items() for q, y in further.items())
+                    )
+        for j in self.reporters:
+            if self.who[j - 1]:
+                at = self.at[f"size{j}"]
+                cell.add(at, at, -first["r", j] * self.bias(j))
+
+    def _moves(self) -> dict[int, dict[Part, np.ndarray | float]]:
+        """How the parts move with the predictors."""
+        moves: dict[int, dict[Part, np.ndarray | float]] = {}
+        if self.family.known:
+            moves[self.at["mean"]] = {("r", j): -1.0 for j in self.reporters}
+            moves[self.at["spread"]] = {("T", 0): 2.0}
+        for j in self.reporters:
+            if j > 1:
+                moves[self.at[f"offset{j}"]] = {("r", j): -1.0}
+            moves[self.at[f"scale{j}"]] = {("w", j): -2.0}
+            if self.who[j - 1]:
+                moves[self.at[f"size{j}"]] = {("r", j): -self.bias(j)}
+        return moves
+
+    def _density(self) -> tuple[dict[Part, np.ndarray], Callable[[Part, Part], np.ndarray]]:
+        """First derivatives by part, and a function for the second ones."""
+        w, e, G, t, T = self.w, self.e, self.G, self.t, self.T
+        first = {("T", 0): 0.5 * ((G + t * t) / T - 1.0)}
+        for j in self.reporters:
+            first["r", j] = -w[j - 1] * e[j - 1]
+            first["w", j] = 0.5 * (self.seen[j - 1] - w[j - 1] * (G + e[j - 1] ** 2))
+
+        def second(p: Part, q: Part) -> np.ndarray:
+            (kind, j), (other, k) = sorted((p, q))
+            same = float(j == k)
+            if kind == "T":
+                slope = {"T": G * G / T + 2.0 * t * G * t / T - (G + t * t), "r": 2.0 * t * G * w[k - 1],
+                         "w": G * w[k - 1] * (2.0 * t * e[k - 1] - G)}[other]  # fmt: skip
+                return 0.5 * slope / T
+            x, y = w[j - 1], w[k - 1]
+            if (kind, other) == ("r", "r"):
+                return -same * x + x * y * G
+            if (kind, other) == ("r", "w"):
+                return -same * x * e[j - 1] + x * y * G * e[k - 1]
+            both = x * y * (0.5 * G * G + G * e[j - 1] * e[k - 1])
+            return -0.5 * same * x * (G + e[j - 1] ** 2) + both
+
+        return first, second
