@@ -15,6 +15,7 @@ from benchmarks import (
     losses_selection,
     nations,
     null,
+    one_model,
     sampled,
     scale,
     speed,
@@ -49,6 +50,7 @@ BENCHES = {
     "validated": validated.bench,
     "validated-means": validated_means.bench,
     "violations": violations.bench,
+    "one-model": one_model.bench,
     "worlds": worlds.bench,
     "worlds-tuning": worlds.tuning,
 }

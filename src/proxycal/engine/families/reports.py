@@ -14,17 +14,20 @@ Reports that are missing (NaN) say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, log_expit
 
 from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
 
-# A part of a pattern's density: what is left of report j ("r", j), its log precision ("w", j), log T ("T", 0).
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A part of a pattern's density: what is left of report j ("r", j), its log precision ("w", j), or log T.
 Part = tuple[str, int]
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -164,12 +167,12 @@ class _Pattern:
         moves = self._moves()
         first, second = self._density()
         for a, by in moves.items():
-            cell.first[a] = cell.first.get(a, 0.0) + sum(first[q] * value for q, value in by.items())
+            slope = [first[part] * value for part, value in by.items()]
+            cell.first[a] = cell.first.get(a, 0.0) + np.sum(slope, axis=0)
             for b, further in moves.items():
                 if a <= b:
-                    cell.add(
-                        a, b, sum(second(p, q) * x * y for p, x in by.items() for q, y in further.items())
-                    )
+                    pairs = product(by.items(), further.items())
+                    cell.add(a, b, np.sum([second(p, q) * x * y for (p, x), (q, y) in pairs], axis=0))
         for j in self.reporters:
             if self.who[j - 1]:
                 at = self.at[f"size{j}"]

@@ -1,0 +1,189 @@
+"""The coming engine beside the present one, world by world: the same tables, both answers, the truth.
+
+The present engine is what `proxycal fit` answers with; the coming one is `proxycal.engine`, which does not
+answer for numbers yet. It takes over once it is nowhere worse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.bench import VERDICTS, Bench, blocks
+from benchmarks.measure import cpu
+from benchmarks.pages import Page, Part, number, percent, signed
+from benchmarks.trials import each_seed
+from benchmarks.worlds import WRONG
+from benchmarks.worlds import trial as present
+from proxycal.engine.claims import broken
+from proxycal.engine.covariates import Covariates
+from proxycal.engine.inference import posterior, sizes
+from proxycal.engine.search import Comparison, Table, compare, family_of
+from proxycal.engine.standard import standardise
+from proxycal.methods.exact.outcome import off_spike, read_outcome
+from proxycal.settings import sign
+from proxycal.table.encode import Encoder
+from proxycal.testing import wider_world, wider_worlds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+
+    from proxycal.table.encode import Arrays
+    from proxycal.testing import DrawnWorld, WiderWorld
+
+SEEDS, FIRST_SEED, TUNING_SEED = 2, 9_900_000, 1_000
+Z = 1.959963984540054
+_DEFINITIONS = (
+    "Each table is fitted by both. found, wrong (by more than 25%), coverage of claims by 95% intervals and "
+    "false, as on the page of wider worlds; seconds are of CPU, of the present engine with all checks of a "
+    "fit, of the coming one of the comparison alone."
+)
+
+
+def bench(quick: bool = False) -> Bench:
+    """Every world on fresh seeds, by both engines."""
+    worlds = [world for world in wider_worlds() if not quick or world.n <= 1000][:: 6 if quick else 1]
+    seed = TUNING_SEED if quick else FIRST_SEED
+    return Bench("one-model", tuple(_cells(worlds, 1 if quick else SEEDS, seed)), page, run_block)
+
+
+def _cells(worlds: Iterable[WiderWorld], repetitions: int, first_seed: int) -> list[Any]:
+    return [
+        cell
+        for world in worlds
+        for cell in blocks({"world": world.name, "n": world.n}, repetitions, first_seed)
+    ]
+
+
+def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The work of one cell: a trial for each of its seeds."""
+    world, n = settings["world"], int(settings["n"])
+    return each_seed(settings, lambda seed: trial(wider_world(world).draw(seed, n)))
+
+
+def trial(drawn: DrawnWorld) -> dict[str, Any]:
+    """Both answers to one table."""
+    old = present(drawn)
+    kept = ("verdict", "alpha_true", "alpha_hat", "low", "high", "seconds")
+    return {name: old[name] for name in kept} | coming(drawn)
+
+
+def coming(drawn: DrawnWorld) -> dict[str, Any]:
+    """The answer of the coming engine."""
+    arrays = Encoder.fit_transform(drawn.table, drawn.roles)[1]
+    seconds, fitted = cpu(lambda: _fitted(arrays, sign(drawn.direction)))
+    comparison, table, unit = fitted
+    if comparison is None:
+        return {"new_rules": "not fitted", "new_seconds": round(seconds, 3)}
+    sample = table.sample(comparison.biased.model)
+    found = sizes(comparison.biased, sample)
+    family = family_of(comparison.biased)
+    return {
+        "new_rules": ", ".join(broken(comparison.lead, found)),
+        "new_lead": comparison.lead,
+        "new_alpha": unit * found.alpha,
+        "new_se": unit * found.se,
+        "new_share": float(posterior(comparison.biased, sample)[0].mean()),
+        "new_law": f"J={family.components}, {family.states} sizes{', spread' if family.spread else ''}",
+        "new_seconds": round(seconds, 3),
+    }
+
+
+def _fitted(arrays: Arrays, turn: float) -> tuple[Comparison | None, Table, float]:
+    """The comparison, its rows, and the outcome's unit; as the present engine reads an outcome."""
+    assert arrays.y is not None
+    outcome = read_outcome(arrays.y)
+    arrays = off_spike(arrays, outcome)
+    assert arrays.y is not None
+    rows = Covariates.of(arrays)
+    units = standardise(arrays.y, rows, arrays.weights, turn)
+    rows = rows.with_content(units.content(rows))
+    table = Table.of(units.outcome(arrays.y), rows, arrays.weights, arrays.cluster)
+    ends = outcome.ranges(arrays.y, turn)
+    if ends is not None:
+        low, high = ((end - units.middle) / units.unit for end in ends)
+        table.outcome.update(low=low, high=high)
+    return compare(table), table, units.unit
+
+
+def judged(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials with what each answer counts for."""
+    frame = trials.copy()
+    worlds = [wider_world(name) for name in frame["world"]]
+    frame["family"] = [world.family for world in worlds]
+    biased = np.array([world.has_bias for world in worlds])
+    findable = np.array([world.findable for world in worlds])
+    undecidable = np.array([world.undecidable for world in worlds])
+    low, high = frame["new_alpha"] - Z * frame["new_se"], frame["new_alpha"] + Z * frame["new_se"]
+    answers = {
+        "present": (frame["verdict"] == VERDICTS[0], frame["alpha_hat"], frame["low"], frame["high"]),
+        "coming": (frame["new_rules"] == "", frame["new_alpha"], low, high),
+    }
+    for name, (claimed, size, begin, end) in answers.items():
+        true = frame["alpha_true"].astype(float)
+        off = (size.astype(float) / true.where(true > 0.0) - 1.0).abs() > WRONG
+        held = (begin <= true) & (true <= end)
+        frame[f"{name} found"] = claimed.astype(float).where(findable)
+        frame[f"{name} false"] = claimed.astype(float).where(~biased & ~undecidable)
+        frame[f"{name} wrong"] = off.astype(float).where(claimed & biased & ~undecidable)
+        frame[f"{name} coverage"] = held.astype(float).where(claimed & biased & ~undecidable)
+    return frame
+
+
+FIGURES = ("found", "false", "wrong", "coverage")
+
+
+def page(trials: pd.DataFrame) -> Page:
+    """Both engines in all, by family, and in every world."""
+    frame = judged(trials)
+    errors = int(frame["error"].notna().sum())
+    parts = (
+        Part("Both engines", _totals(frame), f"{_DEFINITIONS} Trials that failed: {errors}."),
+        Part("By family", [_row(str(name), part) for name, part in frame.groupby("family", sort=False)]),
+        Part("Every world", [_world(str(name), part) for name, part in frame.groupby("world", sort=False)]),
+    )
+    return Page("The coming engine beside the present one", parts, frame)
+
+
+def _totals(frame: pd.DataFrame) -> list[dict[str, str]]:
+    rows = []
+    for figure in FIGURES:
+        values = {name: frame[f"{name} {figure}"] for name in ("present", "coming")}
+        rows.append({
+            "figure": figure,
+            "of": str(int(values["present"].notna().sum())),
+            **{name: percent(float(each.mean())) for name, each in values.items()},
+        })  # fmt: skip
+    old, new = (number(float(frame[name].median()), 2) for name in ("seconds", "new_seconds"))
+    rows.append({"figure": "CPU, median", "of": str(len(frame)), "present": old, "coming": new})
+    return rows
+
+
+def _row(name: str, part: pd.DataFrame) -> dict[str, str]:
+    return {"family": name, "fits": str(len(part))} | {
+        f"{figure}, {engine}": percent(float(part[f"{engine} {figure}"].mean()), 0)
+        for figure in FIGURES
+        for engine in ("present", "coming")
+    }
+
+
+def _world(name: str, part: pd.DataFrame) -> dict[str, str]:
+    true = part["alpha_true"].astype(float)
+    claimed = {"present": part["verdict"] == VERDICTS[0], "coming": part["new_rules"] == ""}
+    size = {"present": part["alpha_hat"].astype(float), "coming": part["new_alpha"].astype(float)}
+    row = {"world": name, "n": f"{wider_world(name).n:,}"}
+    for engine in ("present", "coming"):
+        claims = claimed[engine]
+        off = (
+            float((size[engine] / true.where(true > 0.0) - 1.0)[claims].median()) if claims.any() else np.nan
+        )
+        row[f"claims, {engine}"] = f"{int(claims.sum())} of {len(part)}"
+        row[f"off by, {engine}"] = signed(off, 0)
+    return row | {
+        "lead": number(float(part["new_lead"].median()), 1),
+        "law": str(part["new_law"].iloc[0]),
+        "against a claim": "; ".join(sorted({str(rules) for rules in part["new_rules"] if rules})),
+    }
