@@ -35,6 +35,7 @@ from proxycal.cli import (
     report,
     schema,
     simulate,
+    standard,
     totals,
     web,
 )
@@ -112,6 +113,7 @@ def _spare_collector() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _spare_collector()
+    standard.stand_in()
     console.notes_kept_back.set(False)
     console.SPOKEN_OF.clear()
     with warnings.catch_warnings(record=True) as caught, speaking("shell"):
@@ -119,6 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             given = None if argv is None else list(argv)
             code = _program()(args=given, prog_name="proxycal", standalone_mode=False)
+            standard.flush()
         except Exception as error:
             return _explain(error)
         except KeyboardInterrupt:
@@ -142,6 +145,7 @@ def _explain(error: Exception) -> int:
         error = out_of_memory("working")
     if os.environ.get("PROXYCAL_DEBUG") == "1":
         traceback.print_exc()
+    error = standard.lost_output(error) or error
     usage = getattr(error, "format_message", None)  # click's own errors, wherever typer takes click from
     if usage is not None:
         console.complain(f"error: {usage()} (see --help)")

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from proxycal.cli.reading import reading_options
+from proxycal.cli.standard import silence
 from proxycal.errors import StoreError
 from proxycal.report.shell import role_options, setting_options, shell, unseen_as_json, visible
 from proxycal.result import plain
@@ -152,7 +153,11 @@ def say_next(*command: object) -> None:
 
 def complain(text: str) -> None:
     """One line on standard error, even if the text has several."""
-    print(visible(in_dialect(" ".join(spoken(text).split()))), file=sys.stderr)
+    try:
+        print(visible(in_dialect(" ".join(spoken(text).split()))), file=sys.stderr)
+    except OSError:
+        # A full or closed standard error: there is nowhere to say so.
+        silence(sys.stderr)
 
 
 def print_json(values: dict[str, Any]) -> None:
