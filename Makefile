@@ -15,7 +15,7 @@ PYTEST := -m pytest -n 2 --dist worksteal -p no:shiny-test
 NUMERICAL := tests/mixture tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-slow test-plain test-wheel lint format types docs dist bench
+.PHONY: help demo app test test-slow test-plain test-wheel lint format types docs dist bench fuzz fuzz-long
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -61,6 +61,12 @@ test-slow: .venv/.everything ## the slow tests: accuracy over seeds, the wheel i
 
 test-plain: .venv/.everything ## the numerical tests as on an old processor: results must not depend on it
 	$(ONE_THREAD) $(BIN)/python scripts/plain_cpu.py $(PYTEST) -m "not slow" $(NUMERICAL)
+
+fuzz: .venv/.everything ## random tables: what must hold of every answer, in 2,000 fits (stopped, it goes on)
+	$(ONE_THREAD) $(BIN)/proxycal bench invariants --resume
+
+fuzz-long: .venv/.everything ## the same in 20,000 fits: hours; what is finished is kept in .bench/
+	$(ONE_THREAD) $(BIN)/proxycal bench invariants-long --resume
 
 test-wheel: .venv/.everything ## the wheel in an empty environment, without torch
 	$(BIN)/python -m pytest tests/test_wheel.py

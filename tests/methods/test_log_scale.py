@@ -120,6 +120,16 @@ def test_a_run_folder_answers_the_same(fitted, tmp_path):
     assert [f.reading for f in again.findings_] == [f.reading for f in model.findings_]
 
 
+def test_a_fit_without_an_answer_is_saved_and_loaded(tmp_path):
+    """A gradual fit that is refused keeps no array of its own."""
+    table, _, _ = losses(n=200)
+    roles = replace(ROLES, proxies=ROLES.proxies[:1])
+    model = pc.ProxyCalibrator(roles, "gradual", direction="under", scale="log").fit(table)
+    assert math.isnan(model.alpha_)
+    model.save(tmp_path / "run")
+    pd.testing.assert_frame_equal(pc.load(tmp_path / "run").calibrate(table), model.calibrate(table))
+
+
 def test_questions_are_put_to_the_logarithms(fitted):
     model, _, _, _ = fitted
     seeds = model.refute("seed", repetitions=2)

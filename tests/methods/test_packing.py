@@ -13,3 +13,4 @@ def test_parts_are_packed_under_their_own_names() -> None:
     assert list(unpack(packed, "net")) == ["w"]
     with pytest.raises(StoreError, match="'history'"):
         unpack(packed, "history")
+    assert unpack(packed, "history", may_be_empty=True) == {}

@@ -253,7 +253,8 @@ def from_log_state(
     """The reverse of `LogFit.state`; restore : of the method's own record."""
     own, arrays = values["log"], unpack(tensors, "log")
     zeros = Zeros(**own["zeros"] | {"p": number(own["zeros"]["p"])})
-    inner = restore(values["inner"], unpack(tensors, "inner"))
+    # A method that has no answer may have nothing to keep, such as a gradual fit that was refused.
+    inner = restore(values["inner"], unpack(tensors, "inner", may_be_empty=True))
     fill, spread = float(own["fill"]), float(own["spread"])
     fit = LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
     if not isinstance(inner, ValidatedFit):

@@ -17,12 +17,12 @@ def pack(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]
     return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
 
 
-def unpack(tensors: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
-    """The arrays of one part, by their own names; none at all is a damaged file."""
+def unpack(tensors: Mapping[str, np.ndarray], part: str, may_be_empty: bool = False) -> dict[str, np.ndarray]:
+    """The arrays of one part, by their own names; none at all is a damaged file, unless it `may_be_empty`."""
     arrays = {
         name.removeprefix(f"{part}/"): value for name, value in tensors.items() if name.startswith(f"{part}/")
     }
-    if not arrays:
+    if not arrays and not may_be_empty:
         raise StoreError(
             f"The stored tensors hold no part {part!r}: the file is incomplete. Refit or restore it."
         )
