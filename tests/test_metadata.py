@@ -55,3 +55,29 @@ def test_links_of_the_readme_work_outside_the_repository():
     for address in targets.values():
         (start,) = (place for place in places if address.startswith(place))
         assert (ROOT / address.removeprefix(start)).exists(), address
+
+
+def test_every_file_that_names_the_version_names_this_one():
+    import json
+
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert zenodo["version"] == proxycal.__version__
+    assert zenodo["license"] == project()["license"]
+
+
+def test_workflows_and_forms_are_yaml_and_publish_without_a_password():
+    forms = sorted((ROOT / ".github").rglob("*.yml"))
+    assert len(forms) == 5
+    for path in forms:
+        assert yaml.safe_load(path.read_text(encoding="utf-8"))
+    release = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    assert yaml.safe_load(release)["jobs"]["publish"]["permissions"] == {"id-token": "write"}
+    assert "password" not in release.replace("no password", "")
+    assert "secrets." not in release
+
+
+def test_the_paper_cites_what_its_references_hold():
+    text = (ROOT / "paper/paper.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"@\w+\{(\w+),", (ROOT / "paper/paper.bib").read_text(encoding="utf-8")))
+    assert set(re.findall(r"@(\w+)", text)) == keys
+    assert 300 < len(text.split()) < 1200

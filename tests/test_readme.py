@@ -125,3 +125,96 @@ def test_the_line_on_measured_weight_is_that_of_the_benchmark():
     figures = pd.read_csv(README.parent / "benchmarks" / "validated.csv")
     row = runpy.run_path(str(README.parent / "docs" / "measured.py"))["readme_row"](figures)
     assert row in README.read_text(encoding="utf-8").splitlines()
+
+
+# --- what the text promises ---------------------------------------------------------------------------
+
+
+def text() -> str:
+    return README.read_text(encoding="utf-8")
+
+
+def test_every_command_that_is_named_has_the_options_that_are_shown():
+    import typer
+
+    from proxycal.cli import app
+
+    commands_known = typer.main.get_command(app).commands
+    shown = re.findall(r"proxycal ((?:[a-z]+)(?: [^`\n]*)?)", re.sub(r"\]\[[^\]]*\]", "]", text()))
+    named = [line for line in shown if line.split()[0] in commands_known]
+    assert {"check", "fit", "calibrate", "refute", "power", "report", "app", "experiment", "audit"} <= {
+        line.split()[0] for line in named
+    }
+    for line in named:
+        options = {option for known in commands_known[line.split()[0]].params for option in known.opts}
+        assert set(re.findall(r"(?<!\S)--[a-z-]+", line)) <= options, line
+
+
+def test_every_extra_and_make_command_exists():
+    import tomllib
+
+    root = README.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(re.findall(r"proxycal\[([a-z]+)\]", text())) | set(re.findall(r"extra `([a-z]+)`", text()))
+    assert {"paper", "app", "excel"} <= extras <= set(project["optional-dependencies"])
+    targets = re.findall(r"^([a-z-]+):.*##", (root / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"\bmake ([a-z-]+)", text())) <= set(targets)
+
+
+def test_every_method_role_and_name_of_the_model_exists():
+    from dataclasses import fields
+
+    import proxycal
+    from proxycal.methods.registry import METHODS
+
+    listed = re.findall(r'^\| `"([a-z]+)"` \|', text(), re.MULTILINE)
+    assert {"exact", "validated", "gradual", "moments", "paper"} <= set(listed) <= set(METHODS)
+    names = set(re.findall(r"\bmodel\.([a-z_]+)", text()))
+    assert names
+    assert all(hasattr(proxycal.ProxyCalibrator, name) for name in names - {"result_"})
+    roles = {role.name for role in fields(proxycal.Roles)}
+    assert {"outcome", "proxies", "environment", "weights", "cluster", "id", "truth", "counts"} <= roles
+    for name in set(re.findall(r"\bpc\.([a-zA-Z_]+)", text())):
+        assert hasattr(proxycal, name), name
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "xlsx"])
+def test_every_kind_of_table_is_read_as_it_says(tmp_path, ending):
+    import proxycal
+
+    table, path = losses(60), tmp_path / f"losses.{ending}"
+    if ending == "xlsx":
+        table.to_excel(path, index=False)
+    elif ending == "parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    pd.testing.assert_frame_equal(proxycal.read_table(path), table, check_dtype=False)
+
+
+def test_semicolons_and_decimal_commas_are_read(tmp_path):
+    import proxycal
+
+    table, path = losses(60), tmp_path / "losses.csv"
+    table.to_csv(path, index=False, sep=";", decimal=",")
+    pd.testing.assert_frame_equal(proxycal.read_table(path), table)
+
+
+def test_excel_without_its_extra_names_the_extra(tmp_path, monkeypatch):
+    import sys
+
+    import proxycal
+
+    losses(60).to_excel(tmp_path / "losses.xlsx", index=False)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(proxycal.ProxycalError, match=r"proxycal\[excel\]"):
+        proxycal.read_table(tmp_path / "losses.xlsx")
+
+
+def test_verdicts_are_those_of_the_code():
+    from typing import get_args
+
+    from proxycal.result import Verdict
+
+    rows = re.findall(r"^\| (bias found|no bias found|not identified) \|", text(), re.MULTILINE)
+    assert sorted(rows) == sorted(get_args(Verdict))
