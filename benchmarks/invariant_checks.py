@@ -167,6 +167,8 @@ def reach(said: Answered) -> Iterator[str]:
         yield f"moved by {furthest:.6g}, where reports and truths span {most:.6g}{' (logs)' if log else ''}"
     details = fit.method_fit.details
     alike = fit.settings.effect == "constant" and not (details.law or details.claim or said.learned)
+    # A law may have found by itself that sizes differ between levels.
+    alike = alike and "mean over" not in fit.estimate.note
     if alike and fit.settings.method != "gradual" and furthest > fit.estimate.alpha * (1.0 + 1e-6):
         yield f"moved by {furthest:.6g}, where the one size is {fit.estimate.alpha:.6g}"
 

@@ -317,7 +317,7 @@ def _truths(
     chance = {"tenth": 0.1, "few": 12.0 / n, "third": 1 / 3, "all": 1.0, "blank": 0.0}.get(choice, 0.3)
     chosen = rng.random(n) < chance
     if choice == "tenth":  # at least as many as a method asks for, in a small table too
-        chosen |= rng.permutation(n) < 35
+        chosen[: n - NEW_ROWS] |= rng.permutation(n - NEW_ROWS) < 35
     if choice == "one kind":
         chosen = (codes == 0) & (rng.random(n) < 0.6)
     if choice == "high reports":
