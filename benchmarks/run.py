@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks import (
     accuracy,
     after,
+    counts,
     coverage,
     drift,
     gradual,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 BENCHES = {
     "accuracy": accuracy.bench,
     "after": after.bench,
+    "counts": counts.bench,
     "coverage": coverage.bench,
     "drift": drift.bench,
     "gradual": gradual.bench,

@@ -22,8 +22,8 @@ def bench(
     kind: Annotated[
         str,
         typer.Argument(
-            help="accuracy, after, coverage, gradual, invariants, invariants-long, losses, "
-            "losses-selection, nations, null, one-model, sampled, validated, validated-means, violations, "
+            help="accuracy, after, counts, coverage, gradual, invariants, invariants-long, "
+            "losses, losses-selection, nations, null, one-model, sampled, validated, validated-means, violations, "
             "worlds, worlds-tuning, speed, scale, validated-scale or workers."
         ),
     ],

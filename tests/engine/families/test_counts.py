@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, polygamma
 from scipy.stats import binom, nbinom, poisson
 
 from differences import differences
-from proxycal.engine.families.counts import Counts
+from proxycal.engine.families.counts import Counts, trigamma
 
 KINDS = [
     Counts(report, zeros, sign)
@@ -100,3 +100,8 @@ def test_a_trusted_row_has_the_law_of_an_unbiased_one(report):
     )
     truth = Counts(report).truth(everybody, eta)
     np.testing.assert_allclose(truth.p * truth.moved, 0.0, atol=1e-12)
+
+
+def test_trigamma_is_the_derivative_that_scipy_has():
+    x = np.geomspace(1e-2, 1e6, 200)
+    np.testing.assert_allclose(trigamma(x), polygamma(1, x), rtol=1e-8)

@@ -8,14 +8,16 @@ second   a report explains it better than content, if the environment acts on th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from proxycal.finding import number
 from proxycal.methods.rates.thresholds import BEYOND_P, LEAD, MOST_DRIVEN, MOST_REPORTED, PROXY_P, SHARES
 
 if TYPE_CHECKING:
     from proxycal.result import Verdict
 
 Grade = Literal["first", "second", "none"]
+_NUMBERS = ("lead", "lead_through_content", "against_content", "direct_lead", "beyond_p", "proxy_p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,13 @@ class Evidence:
     stated: bool
     free: Found
     through_content: Found
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild it from what JSON keeps of its fields."""
+        free, through_content = (Found(**values[name]) for name in ("free", "through_content"))
+        numbers: dict[str, Any] = {name: number(values[name]) for name in _NUMBERS}
+        return cls(stated=bool(values["stated"]), free=free, through_content=through_content, **numbers)
 
     @property
     def first(self) -> bool:

@@ -109,6 +109,7 @@ def fit_rates(name: Name, arrays: Arrays, settings: Settings) -> RatesFit:
         share_biased=chosen.share_biased,
         estimate=chosen.estimate,
         detectable=math.nan,
+        evidence=evidence,
         fitted=chosen.fitted,
     )
 
@@ -127,6 +128,7 @@ def _unfitted(name: Name, settings: Settings) -> RatesFit:
         share_biased=math.nan,
         estimate=Estimate.missing(name, "no model could be fitted"),
         detectable=math.nan,
+        evidence=None,
         fitted=None,
     )
 

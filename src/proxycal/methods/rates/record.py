@@ -14,6 +14,7 @@ from proxycal.errors import TableError
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.rates.answer import Fitted
+from proxycal.methods.rates.claims import Evidence
 from proxycal.methods.rates.kinds import kind_of
 from proxycal.result import Details, Estimate, Finding, Prediction, number
 
@@ -31,7 +32,8 @@ class RatesFit:
     """A report of a share of the truth: who reports how much of it, and what rows were like.
 
     name : "counts" or "binary". sign : +1 over, -1 under. claim : what follows the size where a bias was
-    found. law : what the model says of it. fitted : the model with a report, for rows; None where none could
+    found. law : what the model says of it. evidence : what the
+    verdict rests on. fitted : the model with a report, for rows; None where none could
     be fitted.
     """
 
@@ -45,6 +47,7 @@ class RatesFit:
     share_biased: float
     estimate: Estimate
     detectable: float
+    evidence: Evidence | None
     fitted: Fitted | None
 
     @property
@@ -119,7 +122,7 @@ class RatesFit:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything needed to rebuild the fit exactly."""
         names = ("name", "sign", "level", "verdict", "findings", "claim", "law", "share_biased", "estimate")
-        values: dict[str, Any] = {name: getattr(self, name) for name in (*names, "detectable")}
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*names, "detectable", "evidence")}
         if self.fitted is None:
             return values, {}
         model, arrays = kept(self.fitted.model)
@@ -158,5 +161,6 @@ class RatesFit:
             share_biased=number(values["share_biased"]),
             estimate=Estimate.from_dict(values["estimate"]),
             detectable=number(values["detectable"]),
+            evidence=Evidence.from_dict(values["evidence"]) if values["evidence"] else None,
             fitted=fitted,
         )
