@@ -54,7 +54,9 @@ BIASED = {
     },
     "graded, mean 5": ReportedWorld(report="graded"),
 }
-DENIED = {f"yes-no graded, prevalence {level:g}": ReportedWorld("yes/no", "graded", level) for level in (0.1, 0.4)}
+DENIED = {
+    f"yes-no graded, prevalence {level:g}": ReportedWorld("yes/no", "graded", level) for level in (0.1, 0.4)
+}
 WORLDS = NULL_COUNTS | NULL_ANSWERS | BIASED | DENIED
 
 

@@ -13,6 +13,8 @@ from scipy.special import expit
 
 from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
+from proxycal.methods.registry import METHODS
+from proxycal.questions.injected_counts import count_trials
 from proxycal.questions.refits import TOO_FEW, require_repetitions, run_trials
 from proxycal.result import number, plain
 
@@ -185,7 +187,7 @@ def power(
                     tell(settled[size])
     points = [settled[size] for size in sizes]
     sd = float(np.mean(sds))
-    factor = kept.settings.sign if kept.on_logs else None
+    factor = kept.settings.sign if kept.on_logs or kept.settings.factor else None
     return Power(tuple(points), detectable(points), sd, describe(points, sd, factor, repetitions))
 
 
@@ -269,6 +271,15 @@ def _trials(
     The repetitions of all sizes share who is biased, so that sizes are compared and not draws. Where no bias
     was found, none is taken out, and there is one table without a bias: the user's own.
     """
+    family = METHODS[kept.settings.method].family
+    if family == "binary":
+        raise SettingsError(
+            "power is not available for family='binary': what a table of yes and no could show depends on "
+            "the "
+            "share that denies in each environment; read the interval of alpha"
+        )
+    if family == "counts":
+        return count_trials(kept, sizes, repetitions, draw_biased)
     arrays = replace(kept.arrays, truth=None)
     y, p_biased = outcome_of(arrays), kept.fit.predict(arrays).p_biased
     # Without a finding, what was reported stands.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from proxycal.finding import number
 from proxycal.methods.rates.thresholds import BEYOND_P, LEAD, MOST_DRIVEN, MOST_REPORTED, PROXY_P, SHARES
+from proxycal.result import number
 
 if TYPE_CHECKING:
     from proxycal.result import Verdict

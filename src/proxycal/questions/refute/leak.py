@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
+from proxycal.methods.registry import METHODS
 from proxycal.questions.refute.refutation import BIAS_FOUND, Reading
 
 if TYPE_CHECKING:
@@ -29,6 +31,11 @@ TOLERABLE = 0.25
 
 def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
     """The proxies that go with the outcome most, each at every share; none without a bias to leak."""
+    if METHODS[kept.settings.method].family != "normal":
+        raise SettingsError(
+            f"refute('leak') does not apply to method='{kept.settings.method}': it adds a part of a measured "
+            "number to a proxy; use 'placebo', 'drop-proxy' or 'seed'"
+        )
     if kept.fit.verdict != BIAS_FOUND:
         return []
     arrays, alpha = kept.arrays, kept.fit.estimate.alpha

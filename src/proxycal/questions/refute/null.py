@@ -13,6 +13,7 @@ import numpy as np
 
 from proxycal.errors import SettingsError
 from proxycal.methods.exact.record import data_of
+from proxycal.methods.registry import METHODS
 from proxycal.mixture.compare import fit_exact
 from proxycal.mixture.designs import Spec
 from proxycal.mixture.laws import log_softmax
@@ -55,6 +56,11 @@ class NullModel:
 
 def trials(kept: KeptFit, repetitions: int) -> list[Trial]:
     """The rows with outcomes drawn from the null model."""
+    if METHODS[kept.settings.method].family != "normal":
+        raise SettingsError(
+            f"refute('null') does not apply to method='{kept.settings.method}': its tables are of measured "
+            "numbers; use 'placebo', 'drop-proxy' or 'seed'"
+        )
     if kept.fit.details.claim:
         raise SettingsError(
             f"refute('null') does not apply to method='{kept.settings.method}': its tables let the "
