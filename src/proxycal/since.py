@@ -33,10 +33,12 @@ class Since:
         Returns
         -------
         frame
-            Of the kind of `df`; pandas for Dask and for what comes in batches. column; what: "as fitted", "drift" (its values moved), "unit" (all of them are one factor times
-            what they were) or "refit" (the report behaves otherwise, given all other columns: the bias may
-            have changed); size: the factor of a unit, else the share of rows that lie elsewhere; shift: of
-            the mean, in standard deviations of the fitted rows; p: of "nothing changed"; detail: in words.
+            Of the kind of `df`; pandas for Dask and for what comes in batches. column; what: "as
+            fitted", "drift" (its values moved), "unit" (all of them are one factor times what they
+            were) or "refit" (the report behaves otherwise, given all other columns: the bias may
+            have changed); size: the factor of a unit, else the share of rows that lie elsewhere;
+            shift: of the mean, in standard deviations of the fitted rows; p: of "nothing changed";
+            detail: in words.
 
         Examples
         --------

@@ -45,6 +45,9 @@ _TOTAL = _object(
 _DRIFT = _object(
     {"column": _TEXT, "what": _TEXT, "size": _NUMBER, "shift": _NUMBER, "p": _NUMBER, "detail": _TEXT}
 )
+_LOOKED = _object(
+    dict.fromkeys(("name", "kind", "span", "example", "unit", "role", "why"), _TEXT) | {"missing": _WHOLE}
+)
 _RESULT = {
     "verdict": _VERDICT, "alpha": _NUMBER, "se": _NUMBER, "low": _NUMBER, "high": _NUMBER,
     "scale": {"enum": ["linear", "log"]}, "level": _NUMBER, "share_biased": _NUMBER, "rows": _WHOLE,
@@ -146,6 +149,19 @@ def _outputs() -> dict[str, dict[str, Any]]:
         "fit": _object({**_RESULT, "run": _PATH, "report": _PATH}, _RATIO),
         "impute": _object(
             {"verdict": _VERDICT, "rows": _WHOLE, "unanswered": _WHOLE, "out": _PATH, "files": _list(_TEXT)}
+        ),
+        "look": _object(
+            {
+                "path": _PATH,
+                "rows": _WHOLE,
+                "columns": _list(_LOOKED),
+                "understood": _TEXT,
+                "totals": _TEXT,
+                "sheet": _TEXT,
+                "sheets": _list(_object({})),
+                "preview": _list(_list(_TEXT)),
+                "next": _list(_TEXT),
+            }
         ),
         "memo": _object({"memo": _PATH, "verdict": _VERDICT}),
         "power": _object({"detectable": _NUMBER, "sd": _NUMBER, "reading": _TEXT, "sizes": _list(_SIZE)}),

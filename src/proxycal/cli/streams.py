@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 # The arguments of commands that hold tables to read.
-_READ = ("table", "tables", "filled")
+_READ = ("file", "table", "tables", "filled")
 _STANDARD = Path("-")
 _FORMATS = ("csv", "parquet", "jsonl")
 _JSON_LINES, _WORKBOOKS = (".jsonl", ".ndjson"), (".xlsx",)

@@ -25,6 +25,8 @@ _TOTALS = {
     "calibrated": ("what it is without the bias", "outcome"),
     "low": ("lower end of the interval of the calibrated value", "outcome"),
     "high": ("upper end of the interval of the calibrated value", "outcome"),
+    "as_reported_rows": ("rows without an answer, which are in the total as reported", "rows"),
+    "as_reported": ("what those rows report", "outcome"),
     "change_pct": ("change from reported to calibrated", "per cent of reported"),
 }
 
