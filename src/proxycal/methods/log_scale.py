@@ -159,8 +159,8 @@ class LogFit:
         return np.exp(drawn, out=np.zeros_like(drawn), where=y > 0.0)
 
     def coefficients(self, arrays: Arrays) -> Coefficients:
-        """Those of the method, of logarithms of the positive rows."""
-        return coefficients_of(self.inner, positive_logs(arrays))
+        """Those of the method, for logarithms; their likelihood is not that of all rows."""
+        return replace(coefficients_of(self.inner, positive_logs(arrays)), log_lik=math.nan)
 
     def effects(self, arrays: Arrays) -> Effects:
         """Local effects in the outcome's own units: y less what the matched rows say; none for a zero."""
