@@ -45,8 +45,9 @@ class Thresholds:
     overlap: float = 0.5
     overlap_tail: float = 0.01
     # alpha in residual sds: below the first a shift is told from noise by E alone, so E must be strong, and
-    # the moments, which use nothing else, must not contradict two values (noise whose spread goes with E led
-    # by 14 to 71 in BIC with 0.7 sds); from the second on a mixture of two normals has two modes (at equal
+    # where the moments, which use nothing else, contradict two values, the bias must lead by `block_z` over
+    # blocks of rows: noise whose spread goes with E led by 14 to 71 in BIC with 0.7 sds, but by z < 2, true
+    # biases of one sd by z > 3.5; from the second on a mixture of two normals has two modes (at equal
     # shares), and rows stand apart.
     separation: float = 1.0
     apart: float = 2.0

@@ -58,7 +58,7 @@ def are_small_counts(y: NDArray[np.float64]) -> bool:
 def refuse_small_counts(y: NDArray[np.float64], name: str) -> None:
     """Raise where the log scale is asked of an outcome of small counts."""
     if are_small_counts(y):
-        raise TableError(f"column {shown(name)} (outcome) {_what(y)}: {_why()}; {choose('scale', 'linear')}")
+        raise TableError(f"column {shown(name)} (outcome) {_what(y)}: {_why()}; {_advice(y)}")
 
 
 def small_counts(table: AuditTable) -> list[Trouble]:
@@ -66,7 +66,7 @@ def small_counts(table: AuditTable) -> list[Trouble]:
     outcome = table.columns.get(table.roles.outcome)
     if outcome is None or outcome.numbers is None or not are_small_counts(outcome.numbers):
         return []
-    advice = choose("scale", "linear")
+    advice = _advice(outcome.numbers)
     return [
         Trouble(
             f"column {shown(outcome.name)} {_what(outcome.numbers)}",
@@ -82,6 +82,13 @@ def _what(y: NDArray[np.float64]) -> str:
     share, step = small_share(y)
     grid = "whole numbers" if step == 1.0 else f"multiples of {step:g}"
     return f"holds {grid}, {share:.0%} of those above 0 below {SMALL * step:g}"
+
+
+def _advice(y: NDArray[np.float64]) -> str:
+    linear = choose("scale", "linear")
+    if small_share(y)[1] != 1.0:
+        return linear
+    return f"{linear}, and {choose('family', 'counts')} where it counts something: its bias is a share too"
 
 
 def _why() -> str:

@@ -122,8 +122,11 @@ def test_in_few_rows_a_lead_is_luck_for_longer(found):
         ({"overlap": 0.49}, "overlap"),
         ({"separation": 0.9, "first_stage_f": 9.0}, "separation"),
         ({"separation": 0.9, "first_stage_f": math.nan}, "separation"),
-        ({"separation": 0.9, "two_valued_p": 0.009}, "separation"),
-        ({"separation": 0.9, "moments": Estimate.missing("moments", "contradicted")}, "separation"),
+        ({"separation": 0.9, "two_valued_p": 0.009, "block_z": 2.9}, "separation"),
+        (
+            {"separation": 0.9, "moments": Estimate.missing("moments", "contradicted"), "block_z": 2.9},
+            "separation",
+        ),
         ({"moments": size("moments", 4.0)}, "agreement"),
         ({"share": 0.96}, "share"),
         ({"share": 0.86, "spread": 0.6}, "share"),
@@ -284,6 +287,13 @@ def test_a_disagreement_needs_errors_and_size(found):
     assert reasons_for_doubt(close) == reasons_for_doubt(vague) == ()
 
 
+def test_a_small_size_that_moments_contradict_must_lead_over_blocks_of_rows(found):
+    small = replace(found, separation=0.9, two_valued_p=0.009)
+    assert verdict(replace(small, block_z=3.0)) == "bias found"
+    assert verdict(replace(small, block_z=3.0, first_stage_f=9.0)) == "not identified"
+    assert verdict(replace(small, block_z=2.9, separation=1.0)) == "bias found"
+
+
 def test_matching_withdraws_nothing(found):
     """It overstates sizes near the noise in any number of rows: 29 standard errors off at 400,000."""
     far = replace(found, match=size("match", 9.0, 0.001))
@@ -410,7 +420,7 @@ def test_every_reason_for_doubt_has_a_finding_that_fails(found):
         relevance=0.0,
         overlap=0.1,
         separation=0.2,
-        two_valued_p=0.009,
+        first_stage_f=1.0,
     )
     failed = " ".join(finding.topic for finding in findings(doubtful) if not finding.ok)
     reasons = reasons_for_doubt(doubtful)

@@ -138,9 +138,13 @@ class Evidence:
 
     @property
     def told_by_environment(self) -> bool:
-        """Whether E alone tells a bias of two values: it is strong, and moments do not contradict one."""
+        """Whether E tells a bias of two values: it is strong, and the moments, which use nothing else, agree.
+
+        Where they contradict one, the bias must lead over blocks of rows.
+        """
         contradicted = self.two_valued_p < THRESHOLDS.moments_contradicted_p
-        return self.strong and math.isfinite(self.moments.alpha) and not contradicted
+        agreed = math.isfinite(self.moments.alpha) and not contradicted
+        return self.strong and (agreed or self.block_z >= THRESHOLDS.block_z)
 
     @property
     def humps_apart(self) -> bool:
