@@ -99,13 +99,13 @@ def fit_smearing(value: Array, truth: Array, w: Array) -> Smearing:
     phi = hats(x, knots)
     bread = np.linalg.inv(phi.T @ (phi * own[:, None]))
     ratio = bread @ (phi.T @ (own * r))
-    # With k coefficients from n rows squared residuals are too small by (n - k) / n.
-    wider = len(x) / max(len(x) - len(knots), 1)
-    left = r - phi @ ratio
+    # A row draws the line to itself by its leverage: without it its residual is that much larger (HC3).
+    leverage = own * ((phi @ bread) * phi).sum(axis=1)
+    left = (r - phi @ ratio) / np.maximum(1.0 - leverage, 0.1)
     scores = phi * (own * left)[:, None]
     cov = np.zeros((len(knots) + 1, len(knots) + 1))
-    cov[:-1, :-1] = wider * bread @ (scores.T @ scores) @ bread
-    spread = wider * (phi.T @ (own * left**2)) / (phi.T @ own)
+    cov[:-1, :-1] = bread @ (scores.T @ scores) @ bread
+    spread = (phi.T @ (own * left**2)) / (phi.T @ own)
     zeros, weight = truth[~has], w[~has]
     zero = np.zeros(2)
     if len(zeros) > 1:
