@@ -29,7 +29,7 @@ def test_no_schema_is_published_that_is_gone():
 
 
 def test_an_unknown_schema_is_answered_with_the_list():
-    with pytest.raises(SettingsError, match="audit, calibrate"):
+    with pytest.raises(SettingsError, match="audit, band, calibrate"):
         schema_of("nothing")
 
 

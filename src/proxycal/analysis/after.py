@@ -53,6 +53,52 @@ class AfterCalibration:
 
         return survey_of(self._fitted(), df, design, m, random_state)
 
+    def band(
+        self,
+        df: Any,
+        share: Sequence[float],
+        reports: Sequence[float] | None = None,
+        amount: Sequence[float] | None = None,
+        by: str | None = None,
+    ) -> Any:
+        """Totals under an assumption that you state, where the data do not tell: nothing of it is found.
+
+        A validated row counts with its truth and a trusted one with its report; the assumption is about the
+        others, in every group.
+
+        Parameters
+        ----------
+        df : pandas or polars frame
+            The table.
+        share : (float, float)
+            How many of the rows are biased, from and to, 0 to 1.
+        reports : (float, float), default None
+            Which part of the truth biased rows report, such as (0.6, 0.9); above 1 with direction="over".
+        amount : (float, float), default None
+            By what amount biased rows are off, in place of `reports`.
+        by : str, default None
+            Column of the groups; None for all rows only.
+
+        Returns
+        -------
+        frame
+            rows, reported, low and high (biased rows are as large as the others), lowest and highest
+            (whichever rows they are), and the assumption as a sentence.
+
+        Examples
+        --------
+        >>> import pandas as pd, proxycal
+        >>> sim = proxycal.simulate(n=200, alpha=0.0, random_state=0)
+        >>> model = proxycal.ProxyCalibrator(sim.roles, direction="under", method="moments").fit(sim.table)
+        >>> row = model.band(sim.table, share=(0.1, 0.4), amount=(1.0, 2.0)).iloc[0]
+        >>> [round(float(end - row.reported)) for end in (row.low, row.high)]
+        [20, 160]
+
+        """
+        from proxycal.analysis.band import band_of
+
+        return band_of(self._fitted(), df, share, reports, amount, by)
+
     def tidy(self, exponentiate: bool = False) -> pd.DataFrame:
         """The coefficients as a table: who misreports, by how much, and what the content is made of.
 

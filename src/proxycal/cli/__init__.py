@@ -18,6 +18,7 @@ import typer
 
 from proxycal.cli import (
     audit,
+    band,
     bench,
     calibrate,
     check,
@@ -67,6 +68,7 @@ for _command in (
     calibrate.calibrate,
     audit.audit,
     totals.totals,
+    band.band,
     drift.drift,
     impute.impute,
     report.report,

@@ -42,6 +42,13 @@ _TOTAL = _object(
     {"rows": _WHOLE, "reported": _NUMBER, "calibrated": _NUMBER, "low": _NUMBER, "high": _NUMBER,
      "change_pct": _NUMBER}
 )  # fmt: skip
+_BAND = _object(
+    {"rows": _WHOLE, "reported": _NUMBER, "low": _NUMBER, "high": _NUMBER, "lowest": _NUMBER,
+     "highest": _NUMBER, "assumption": _TEXT}
+)  # fmt: skip
+_BANDS = _object(
+    {"assumption": _TEXT, "by": _MAYBE_TEXT, "verdict": _VERDICT, "totals": _list(_BAND)}, {"out": _PATH}
+)
 _DRIFT = _object(
     {"column": _TEXT, "what": _TEXT, "size": _NUMBER, "shift": _NUMBER, "p": _NUMBER, "detail": _TEXT}
 )
@@ -125,6 +132,7 @@ def _outputs() -> dict[str, dict[str, Any]]:
     )
     return {
         "audit": audit,
+        "band": _BANDS,
         "calibrate": _object(calibrated, {"drift": _list(_DRIFT)}),
         "check": _object(
             {

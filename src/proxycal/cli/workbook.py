@@ -9,7 +9,7 @@ from proxycal.errors import StoreError, UnavailableError
 from proxycal.extras import is_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
@@ -28,6 +28,22 @@ _TOTALS = {
     "as_reported_rows": ("rows without an answer, which are in the total as reported", "rows"),
     "as_reported": ("what those rows report", "outcome"),
     "change_pct": ("change from reported to calibrated", "per cent of reported"),
+}
+
+
+# Of totals under an assumption, whose low and high are no interval.
+_BAND = {
+    "low": (
+        "lower end of the truth under the assumption, biased rows being as large as the others",
+        "outcome",
+    ),
+    "high": (
+        "upper end of the truth under the assumption, biased rows being as large as the others",
+        "outcome",
+    ),
+    "lowest": ("lower end of the truth under the assumption, whichever rows are biased", "outcome"),
+    "highest": ("upper end of the truth under the assumption, whichever rows are biased", "outcome"),
+    "assumption": ("what was assumed; nothing of it was found in the table", ""),
 }
 
 
@@ -59,10 +75,12 @@ def write_workbook(parquet: Path, out: Path, run: Path) -> None:
         book.save(place)
 
 
-def _meanings(names: Iterable[str], fit: Fit) -> list[tuple[str, str, str]]:
+def _meanings(names: Collection[str], fit: Fit) -> list[tuple[str, str, str]]:
     from proxycal.result import OUTPUT_COLUMNS
 
     known = _TOTALS | {column.name: (column.meaning, column.unit) for column in OUTPUT_COLUMNS}
+    if _BAND.keys() <= set(names):
+        known |= _BAND
     roles = {column: role for role, column in fit.roles}
     outcome = fit.roles.outcome
     listed = []

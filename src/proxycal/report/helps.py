@@ -40,7 +40,7 @@ def helps(fit: Fit, run: str = "RUN", table: str = "TABLE") -> tuple[Help, ...]:
     listed += _rows(fit)
     listed += _proxies(fit)
     listed += [_from_finding(fit, finding, table) for finding in findings if finding not in free]
-    listed = listed[: _MOST - 2] + _validated(fit, run, table) + _trusted(fit)
+    listed = listed[: _MOST - 2] + _validated(fit, run, table) + _trusted(fit) + _assumed(fit, run, table)
     unique = {item.text: item for item in listed}
     return tuple(unique.values())
 
@@ -143,6 +143,22 @@ def _trusted(fit: Fit) -> list[Help]:
         Help(
             "A column that marks reports known to be free of the bias, such as those of audited offices "
             "(role trusted)."
+        )
+    ]
+
+
+def _assumed(fit: Fit, run: str, table: str) -> list[Help]:
+    """Totals for a range that a person can answer for; yes and no have no such totals."""
+    if fit.settings.family == "binary":
+        return []
+    size = ("--reports", "0.6,0.9" if fit.settings.direction == "under" else "1.1,1.6")
+    if not fit.settings.factor:
+        size = ("--amount", "LOW,HIGH")
+    return [
+        Help(
+            "What you are willing to say yourself, such as how many rows are biased and by how much, from "
+            "and to: `band` gives the totals that follow, as an assumption.",
+            shell("proxycal", "band", run, table, "--share", "0.1,0.4", *size),
         )
     ]
 

@@ -155,6 +155,19 @@ def total_text(row: Mapping[str, float]) -> TotalText:
     return TotalText(f"{_fixed(reported, places)}{word}", f"{_fixed(calibrated, places)}{word}", ends)
 
 
+def band_text(row: Mapping[str, float]) -> tuple[str, str]:
+    """Both ranges of a total under an assumption, in one unit.
+
+    >>> band_text({"low": 10.4e6, "high": 12e6, "lowest": 10.1e6, "highest": 13.75e6})
+    ('10.4 to 12.0 million', '10.1 to 13.8 million')
+    """
+    values = [row[name] for name in ("low", "high", "lowest", "highest")]
+    unit, word = _unit(max(map(abs, values)))
+    places = _places(values[1] / unit, values[0] / unit, values[1] / unit)
+    low, high, lowest, highest = (_fixed(value / unit, places) for value in values)
+    return f"{low} to {high}{word}", f"{lowest} to {highest}{word}"
+
+
 def rows_as_reported(row: Mapping[str, float]) -> str:
     """What the row of all rows says of those without an answer; nothing where every row has one.
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxycal.report.numbers import change, rows_as_reported, size_text, total_text
+from proxycal.report.numbers import amount, band_text, change, rows_as_reported, size_text, total_text
 from proxycal.report.shell import visible
 from proxycal.report.summary import formula, ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
@@ -99,6 +99,19 @@ def show_totals(totals: pd.DataFrame, by: str | None, level: float) -> None:
     output().print(table)
     if said := rows_as_reported({str(name): value for name, value in totals.iloc[-1].items() if name != by}):
         output().print(Text(said, style="dim"))
+
+
+def show_band(band: pd.DataFrame, by: str | None) -> None:
+    """Totals under an assumption, a row per group; the columns of `ProxyCalibrator.band`."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    if by is not None:
+        table.add_column(Text(visible(by)), min_width=12)
+    for heading in ("rows", "reported", "then the truth is", "whichever rows they are"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in band.to_dict("records"):
+        texts = (amount(row["reported"]), *band_text({str(name): value for name, value in row.items()}))
+        table.add_row(*(() if by is None else (Text(visible(str(row[by]))),)), f"{row['rows']:,}", *texts)
+    output().print(table)
 
 
 def show_findings(console: Console, findings: Sequence[Finding], every: bool = False) -> None:

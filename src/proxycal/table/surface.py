@@ -56,6 +56,7 @@ def in_shell() -> bool:
 
 # Questions about a fit, as Python or the shell asks them; the app has a button for each.
 _POWER = re.compile(r"`(?:power\(\)|proxycal power(?: RUN)?)`")
+_AUDIT = re.compile(r"`?(?:plan_audit|proxycal audit)`?")
 _REFUTE = re.compile(r"`?\brefute\('([a-z-]+)'\)`?")
 _SETTING = re.compile(
     r"\b(method|missing|scale|effect|interval|direction|log_proxies|statistic)=(?:'([^']*)'|\"([^\"]*)\")"
@@ -76,6 +77,9 @@ def in_dialect(text: str) -> str:
     >>> with speaking("shell"):
     ...     in_dialect("Validate more rows: plan_audit says which.")
     'Validate more rows: proxycal audit says which.'
+    >>> with speaking("app"):
+    ...     in_dialect("`plan_audit` chooses the rows.")
+    '“Plan an audit” chooses the rows.'
     >>> with speaking("shell"):
     ...     in_dialect("`refute('seed')` compares, `power()` measures.")
     '`proxycal refute RUN --kind seed` compares, `proxycal power RUN` measures.'
@@ -90,10 +94,12 @@ def in_dialect(text: str) -> str:
             return f"--{name.replace('_', '-')} {value}"
         return f"“{APP_CHOICES.get((name, value), f'{name} {value}')}”"
 
-    text = _SETTING.sub(said, text.replace("plan_audit", "proxycal audit"))
+    text = _SETTING.sub(said, text)
     if surface == "app":
+        text = _AUDIT.sub("“Plan an audit”", text).replace("`band`", "“What if”")
         text = _POWER.sub("“Calibrate and compute power”", text)
         return _REFUTE.sub("“Calibrate and try to refute it”", text)
+    text = text.replace("plan_audit", "proxycal audit").replace("`band`", "`proxycal band`")
     return _REFUTE.sub(r"`proxycal refute RUN --kind \1`", _POWER.sub("`proxycal power RUN`", text))
 
 
