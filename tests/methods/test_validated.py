@@ -546,3 +546,26 @@ def test_a_direction_that_no_validated_row_has_changes_nothing():
     place = fitted.names.index("linear")
     assert moved[:, place] == pytest.approx(at[:, place], abs=1e-6)
     assert np.abs(at - true[:, None]).max() < 20.0
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+def test_nothing_is_learned_from_the_last_digits_of_an_answer_that_is_the_report(unit):
+    """The answer for a row was another beside other rows, as sums in another order round otherwise."""
+    rng, (rows, _) = np.random.default_rng(3), known_rows()
+    rows = replace(rows, y=unit * rows.y, truth=unit * rows.truth)
+    noise = 1e-14 * unit * rng.normal(size=(2, len(rows.y), 1))
+    fitted = fit_candidates(rows, rows.y[:, None] + noise[0], ("exact",), 0)
+    assert fitted.trees is not None
+    first, second = (fitted.predict(rows, rows.y[:, None] + part).values for part in noise)
+    assert np.abs(first - second).max() < 1e-9 * np.abs(rows.y).max()
+
+
+def test_a_row_that_is_no_round_number_is_answered_alike_where_no_row_is_one():
+    """Rows that are not on the heap were given no evidence by that, unless another of the table was on it."""
+    rows, _ = known_rows()
+    biased = rows.y - np.nan_to_num(rows.truth, nan=0.0) > 2.5
+    fitted = fit_all_rows(replace(rows, heap=biased), 2, follows=False)
+    assert fitted.heap[0] != fitted.heap[1]
+    both = fitted.posterior(replace(rows, heap=np.arange(len(rows.y)) == 0))
+    none = fitted.posterior(replace(rows, heap=np.zeros(len(rows.y), dtype=bool)))
+    assert both.p[1:] == pytest.approx(none.p[1:], abs=1e-12)

@@ -38,6 +38,8 @@ ON_ANSWERS, TREES = "ridge on answers", "trees"
 PRIOR = {"exact": 6.0, "graded errors": 2.0}
 # Trees need this many validated rows to learn from.
 ROWS_FOR_TREES = 48
+# What sums in another order may differ by, of the size of the numbers.
+ROUNDING = 1e-12
 STRENGTHS = np.logspace(-2.0, 4.0, 13)
 STRENGTHS_ON_ANSWERS = np.logspace(-1.0, 5.0, 13)
 
@@ -159,7 +161,7 @@ def fit_candidates(
     with_trees = known.sum() >= ROWS_FOR_TREES if start is None else start.trees is not None
     truth, y = rows.truth[known], rows.y[known]
     plain = _plain_features(rows)
-    features = _scales(plain)
+    features = _scales(plain, _sizes(rows, 0, 0))
     d = _standard(plain, features)[known]
     mixtures = {
         name: fit_all_rows(rows, *how, None if start is None else start.mixtures[name])
@@ -169,7 +171,7 @@ def fit_candidates(
     posteriors = {name: mixture.posterior(rows) for name, mixture in mixtures.items()}
     base = posteriors[FIRST].mean[known]
     answers = _answer_features(rows, given, posteriors)
-    answer_features = _scales(answers)
+    answer_features = _scales(answers, _sizes(rows, len(names), len(posteriors)))
     f = _standard(answers, answer_features)[known]
     return Candidates(
         given_names=names,
@@ -200,9 +202,19 @@ def _answer_features(rows: Rows, given: Array, posteriors: Mapping[str, Posterio
     return np.column_stack([rows.y, rows.x, rows.heap, given - rows.y[:, None], *answers])
 
 
-def _scales(columns: Array) -> Array:
+def _sizes(rows: Rows, given: int, posteriors: int) -> Array:
+    """How large the numbers of the features are: of reports and what differs from them, of all else 1."""
+    top = float(np.max(np.abs(rows.y))) or 1.0
+    return np.r_[top, np.ones(rows.x.shape[1] + 1), np.full(given, top), np.tile([top, 1.0], posteriors)]
+
+
+def _scales(columns: Array, sizes: Array) -> Array:
+    """Mean and spread of columns, (2, w). What varies by rounding alone is constant: trees would learn it.
+
+    An answer that is the report differs from it in the last digits, which depend on the rows beside it.
+    """
     sd = columns.std(axis=0)
-    return np.stack([columns.mean(axis=0), np.where(sd > 0.0, sd, 1.0)])
+    return np.stack([columns.mean(axis=0), np.where(sd > ROUNDING * sizes, sd, sizes)])
 
 
 def _standard(columns: Array, scales: Array) -> Array:

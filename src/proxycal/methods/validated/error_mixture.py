@@ -37,7 +37,6 @@ NARROWEST = 1e-3
 RIDGE = 3.0
 # Steps of EM, and the gain in log-likelihood per row below which it stops.
 STEPS, LEAST_STEPS, TOLERANCE = 60, 10, 1e-5
-NO_HEAP = np.zeros(1, dtype=bool)
 # Strengths of the penalty on the content that is learned from validated rows alone.
 STRENGTHS = np.logspace(-1.0, 4.0, 12)
 
@@ -108,13 +107,19 @@ def with_constant(x: Array) -> Array:
     return np.column_stack([np.ones(len(x)), x])
 
 
+def log_gate(gate: Array, x: Array) -> Array:
+    """Log probability of each kind of error by the features alone, (K, n)."""
+    odds = gate @ x.T
+    return np.asarray(odds - np.logaddexp.reduce(odds, axis=0))
+
+
 def log_kinds(gate: Array, rates: Array, x: Array, heap: NDArray[np.bool_]) -> Array:
     """Log probability of each kind of error, and of the heap, before the report is seen; (K, n)."""
-    odds = gate @ x.T
-    log_p = odds - np.logaddexp.reduce(odds, axis=0)
-    if heap.any():
+    log_p = log_gate(gate, x)
+    # By the fit and not by these rows: without a round number among them they are not round either.
+    if (rates != rates[0]).any():
         log_p += np.where(heap, np.log(rates)[:, None], np.log1p(-rates)[:, None])
-    return np.asarray(log_p)
+    return log_p
 
 
 def _log_normal(gap: Array, variance: Array | float) -> Array:
@@ -158,7 +163,7 @@ def fit_all_rows(rows: Rows, kinds: int, follows: bool, start: ErrorMixture | No
         own = np.maximum((r * gaps).sum(axis=1) / np.maximum(r.sum(axis=1), 1e-9), narrowest)
         gate, heap = fit.gate, fit.heap
         if len(r) > 1:
-            gate = gate + (r - np.exp(log_kinds(gate, heap, x, NO_HEAP))) @ x @ bound
+            gate = gate + (r - np.exp(log_gate(gate, x))) @ x @ bound
             if rows.heap.any():
                 heap = np.clip(r @ rows.heap / np.maximum(r.sum(axis=1), 1e-9), 1e-3, 1.0 - 1e-3)
         fit = ErrorMixture(b, np.array([tau2]), np.ones(len(r)), error, own, gate, heap)
