@@ -3,13 +3,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proxycal.datasets import load_jobs
 from proxycal.engine.claims import broken
 from proxycal.engine.covariates import Covariates
 from proxycal.engine.inference import posterior, sizes
 from proxycal.engine.maximise import CEILING
 from proxycal.engine.search import Comparison, Table, compare, family_of
 from proxycal.engine.standard import standardise
-from proxycal.testing import wider_world
+from proxycal.table.encode import Encoder
+from proxycal.testing import inject_bias, wider_world
 
 
 @dataclass(frozen=True)
@@ -127,3 +129,25 @@ def test_a_term_that_says_nothing_sleeps(biased):
     assert edf["who", "curve of e_1"] < 1.0 or edf["who", "curve of e_2"] < 1.0
     for group, sleeps in zip(fit.model.groups, asleep, strict=True):
         assert not sleeps or not fit.theta.dense[group.part].any()
+
+
+def test_a_spike_that_the_bias_moves_tells_its_size():
+    found = fitted("zeros shifted too", seed=3, n=600)
+    assert broken(found.comparison.lead, found.sizes) == ()
+    assert len(family_of(found.comparison.without).spikes) == 2
+    assert len(family_of(found.comparison.biased).spikes) == 1
+    # Exact zeros stay exact: their distance is the size.
+    assert found.unit * found.sizes.alpha == pytest.approx(found.alpha, rel=1e-3)
+
+
+def test_a_size_that_dwarfs_the_noise_is_no_content():
+    # The environment decides nearly all of such an outcome, through who is biased, and none of its content.
+    drawn = inject_bias(load_jobs().table, load_jobs().roles, alpha=10.0, random_state=1)
+    arrays = Encoder.fit_transform(drawn.table, drawn.roles)[1]
+    rows = Covariates.of(arrays)
+    units = standardise(arrays.y, rows, arrays.weights, 1.0)
+    table = Table.of(units.outcome(arrays.y), rows.with_content(units.content(rows)), arrays.weights)
+    found = compare(table)
+    size = sizes(found.biased, table.sample(found.biased.model))
+    assert broken(found.lead, size) == ()
+    assert units.unit * size.alpha == pytest.approx(10.0, rel=1e-3)

@@ -6,6 +6,7 @@ likelihood   rows -> log likelihood and derivatives, summed over chunks
 curvature    the system of normal equations, with a block for each unit
 maximise     Newton's steps, variances of the terms, evidence
 standard     a normal outcome in its units, and the terms of its predictors
+spikes       values that many rows hold, and which of them a bias may have moved
 search       the best model with a bias against the best without one
 inference    the size of the bias and its error
 claims       the few rules of a claim

@@ -16,6 +16,7 @@ import numpy as np
 from proxycal.engine.families.normal import Normal
 from proxycal.engine.likelihood import Sample, Theta
 from proxycal.engine.maximise import CEILING, FIRST, ROUNDS, maximise, start
+from proxycal.engine.spikes import Moved, held_by_many, on_any, pairs, weigh
 from proxycal.engine.standard import Terms, terms_of
 
 if TYPE_CHECKING:
@@ -132,8 +133,9 @@ def compare(table: Table) -> Comparison | None:
     if null is None:
         return None
     families = {1, family_of(null).components}
-    found = [with_bias(table, nulls[count - 1], null) for count in sorted(families) if count <= len(nulls)]
-    biased = best(fit for fit in found if fit is not None)
+    sources = [nulls[count - 1] for count in sorted(families) if count <= len(nulls)]
+    starts = [None, *pairs(family_of(null).spikes)]
+    biased = best(with_bias(table, source, moved) for source in sources for moved in starts)
     if biased is None:
         return None
     alike = table.climb(family_of(biased), _as_it_is, biased, who="who by content")
@@ -147,7 +149,9 @@ def best(fits: Iterable[Maximum | None]) -> Maximum | None:
 
 def without_bias(table: Table) -> list[Maximum]:
     """Models without a bias, one component more each, until one does not pay."""
-    first = table.climb(Normal(1, 0), _from_least_squares(table))
+    # A value that stands for a range is no spike, however many rows hold it.
+    spikes = () if "low" in table.outcome else held_by_many(table.outcome["y"], table.weights)
+    first = table.climb(Normal(1, 0, spikes=spikes), _from_least_squares(table))
     fits = [] if first is None else [first]
     while fits and len(fits) < COMPONENTS:
         further = best(_with_component(table, fits[-1]))
@@ -159,7 +163,10 @@ def without_bias(table: Table) -> list[Maximum]:
 
 def _from_least_squares(table: Table) -> Begin:
     def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
-        X, y, w = table.columns["mean"], table.outcome["y"], table.weights
+        y, spikes = table.outcome["y"], getattr(model.family, "spikes", ())
+        weigh(model, theta, y, table.weights, None)
+        free = ~on_any(y, spikes)
+        X, y, w = table.columns["mean"][free], y[free], table.weights[free]
         unpenalised = np.flatnonzero(model.prior[model.at("mean")] > 0.0)
         root = np.sqrt(w)
         beta = np.linalg.lstsq(X[:, unpenalised] * root[:, None], y * root, rcond=1e-9)[0]
@@ -196,10 +203,14 @@ def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
     """No change."""
 
 
-def with_bias(table: Table, source: Maximum, null: Maximum) -> Maximum | None:
-    """The best model with a bias that is reached from one without."""
-    family = Normal(family_of(source).components, 1)
-    looked = best(table.climb(family, _from_size(size), source, LOOK) for size in SIZES)
+def with_bias(table: Table, source: Maximum, moved: Moved | None = None) -> Maximum | None:
+    """The best model with a bias that is reached from one without; moved : a spike that it may have moved."""
+    family = replace(family_of(source), states=1)
+    if moved is None:
+        looked = best(table.climb(family, _from_size(size), source, LOOK) for size in SIZES)
+    else:
+        family = replace(family, spikes=moved.spikes)
+        looked = table.climb(family, _from_moved(table, moved), source, LOOK)
     if looked is None:
         return None
     fit = table.climb(family, _as_it_is, looked)
@@ -223,6 +234,21 @@ def _from_size(size: float) -> Begin:
         theta[model.at("size").start] = np.log(size)
         theta[model.at("who").start] = ODDS
         theta[model.at("scale").start] -= 0.3
+
+    return begin
+
+
+def _from_moved(table: Table, moved: Moved) -> Begin:
+    """From the size by which a spike was moved, and the share of its rows that were."""
+    y, w = table.outcome["y"], table.weights
+    low, high = (float(w[on_any(y, (value,))].sum()) for value in (moved.low, moved.high))
+    share = high / (low + high)
+
+    def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+        _from_size(moved.size)(model, theta, ridges)
+        weigh(model, theta, y, w, moved)
+        theta[model.at("mean").start] += (0.3 - share) * moved.size
+        theta[model.at("who").start] = np.log(share / (1.0 - share))
 
     return begin
 

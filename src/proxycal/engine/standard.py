@@ -57,12 +57,29 @@ def standardise(y: np.ndarray, rows: Covariates, weights: np.ndarray, sign: floa
     X, turned = all_columns(rows), sign * y
     root = np.sqrt(weights)[:, None]
     index = np.linalg.lstsq(X * root, turned * root[:, 0], rcond=1e-9)[0]
-    fitted = X @ index
     total = weights.sum()
-    unit = float(np.sqrt(weights @ (turned - fitted) ** 2 / total)) or 1.0
+    unit = float(np.sqrt(weights @ (turned - X @ index) ** 2 / total)) or 1.0
+    index = of_content(index, X, turned, root, rows.P.shape[1])
+    fitted = X @ index
     middle, index_middle = float(weights @ turned / total), float(weights @ fitted / total)
     index_unit = float(np.sqrt(weights @ (fitted - index_middle) ** 2 / total)) or 1.0
     return Standard(sign, middle, unit, index, index_middle, index_unit)
+
+
+def of_content(index: np.ndarray, X: np.ndarray, y: np.ndarray, root: np.ndarray, proxies: int) -> np.ndarray:
+    """The part of a regression's index (k,) that is content: what proxies say, and the environment of them.
+
+    With noisy proxies the environment tells of content too, as far as it goes with what the proxies say. The
+    rest of what it does to the outcome may be the bias, which is no content.
+    """
+    shown = np.zeros_like(index)
+    shown[1 : 1 + proxies] = index[1 : 1 + proxies]
+    others = np.r_[0, 1 + proxies : len(index)]
+    expected = np.zeros_like(index)
+    expected[others] = np.linalg.lstsq(X[:, others] * root, X @ shown * root[:, 0], rcond=1e-9)[0]
+    both = np.column_stack([np.ones(len(X)), X @ shown, X @ expected]) * root
+    part = np.linalg.lstsq(both, y * root[:, 0], rcond=1e-9)[0][1:]
+    return np.asarray(part[0] * shown + part[1] * expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +138,8 @@ def stem(name: str) -> str:
 def terms_of(name: str) -> str:
     """Which list of terms a predictor of a family has."""
     alone = dict.fromkeys(("r", "spread", "more", "second"), "constant")
-    return ({"d": "content", "w": "content"} | alone).get(stem(name), name)
+    followers = dict.fromkeys(("d", "w", "spike"), "content")
+    return (followers | alone).get(stem(name), name)
 
 
 # Weak priors in units of the residual sd: sd of coefficients outside penalised terms, where the first is
@@ -138,4 +156,5 @@ _PRIORS = {
     "d": (3.0, 0.0, 1e-2),
     "r": (1.0, 0.0, 1e-2),
     "w": (2.0, 0.0, 1e-2),
+    "spike": (2.0, 0.0, 1e-2),
 }

@@ -3,9 +3,10 @@ import pytest
 from scipy.stats import norm
 
 from differences import differences
-from proxycal.engine.families.normal import Normal, bin_moments
+from proxycal.engine.families.normal import SPIKE_SD, Normal, bin_moments
 
 KINDS = [Normal(j, states, spread) for j in (1, 3) for states in (0, 1, 2) for spread in (False, True)]
+SPIKED = [Normal(1, 0, spikes=(-1.0,)), Normal(2, 2, True, spikes=(-1.0, 0.5))]
 
 
 def example(family, n=6):
@@ -40,6 +41,34 @@ def test_a_gated_shift_is_a_mixture_of_two_normals():
     np.testing.assert_allclose(biased, chance)
     np.testing.assert_allclose(bias, chance * size)
     np.testing.assert_allclose(square, chance * size**2)
+
+
+def test_a_spike_is_a_narrow_cell_that_a_bias_moves():
+    family = Normal(1, 1, spikes=(-1.0,))
+    at = {name: place for place, name in enumerate(family.names)}
+    eta = np.zeros((len(at), 3))
+    eta[at["size"]] = np.log(2.0)
+    # On the spike, on the spike moved by 2, and far from both.
+    p, bias, _ = family.posterior({"y": np.array([-1.0, 1.0, 5.0])}, eta)
+    assert p[0] < 0.01
+    assert p[1] > 0.99
+    np.testing.assert_allclose(bias, 2.0 * p)
+    first = family.log_density({"y": np.array([-1.0])}, eta[:, :1])
+    expected = 0.25 * (norm.pdf(-1.0) + norm.pdf(-1.0, 2.0) + norm.pdf(0.0) / SPIKE_SD)
+    np.testing.assert_allclose(first, np.log(expected))
+
+
+@pytest.mark.parametrize("family", SPIKED, ids=str)
+def test_derivatives_near_a_spike(family):
+    outcome, eta = example(family)
+    # Beside the spike, where its cell and others share a row.
+    outcome["y"][:2] = family.spikes[0] + 3.0 * SPIKE_SD
+    rows = family.derivatives(outcome, eta)
+    first = differences(lambda at: family.log_density(outcome, at), eta)
+    np.testing.assert_allclose(rows.first, first, atol=1e-5)
+    second = differences(lambda at: family.derivatives(outcome, at).first, eta)
+    upper = np.triu_indices(len(eta))
+    np.testing.assert_allclose(rows.second[upper], second[upper], atol=2e-3)
 
 
 @pytest.mark.parametrize("family", KINDS, ids=str)

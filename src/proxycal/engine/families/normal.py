@@ -8,10 +8,12 @@ Turned so that the bias is upward, in units of the residual sd, with content m s
     size    exp(size) exp(tau x - tau^2 / 2), x ~ N(0, 1): five bins of equal probability, each with its own
             mean and variance; without a spread all have one size
             a second size, `more` times the first, of a share expit(second) of the biased
+    spike   y* is one value, such as zero, in some rows: a cell with a fixed centre and next to no width,
+            whose weight follows content as those of components do; a bias moves it as it moves the others
     report  y = y* + size A, or the range `low` to `high` that a rounded report, a rating or a cap stands for
 
 The predictors are mean, scale, skew, who, size, and then what has no terms of its own: spread, more, second,
-and d_j, r_j, w_j of each component.
+d_j, r_j, w_j of each component, and spike_k for the weight of each spike.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
 from proxycal.engine.families.densities import Density, of_point, of_report
 
 BINS = 5
+# Sd of a spike, in units of the residual sd. A wider one takes in neighbours, which move the distance of the
+# two places that a biased spike is seen at.
+SPIKE_SD = 0.005
 _CUTS = np.array(
     [-np.inf, -0.8416212335729143, -0.2533471031357997, 0.2533471031357997, 0.8416212335729143, np.inf]
 )
@@ -35,12 +40,13 @@ _CUTS = np.array(
 class Normal:
     """A normal outcome. components : of its noise. states : 0 without a bias, 1 for one size, 2 for two.
 
-    spread : whether sizes vary around their predictor.
+    spread : whether sizes vary around their predictor. spikes : values that many true outcomes hold.
     """
 
     components: int = 1
     states: int = 1
     spread: bool = False
+    spikes: tuple[float, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +62,19 @@ class Normal:
             names += ["more", "second"]
         for j in range(1, self.components):
             names += [f"d{j}", f"r{j}", f"w{j}"]
+        names += [f"spike{k}" for k in range(1, len(self.spikes) + 1)]
         return tuple(names)
+
+    @cached_property
+    def parts(self) -> range:
+        """Numbers of the components, then of the spikes."""
+        return range(self.components + len(self.spikes))
+
+    @cached_property
+    def weights(self) -> tuple[str, ...]:
+        """Predictors of the weights of all parts but the first."""
+        spikes = range(1, len(self.spikes) + 1)
+        return (*(f"w{j}" for j in range(1, self.components)), *(f"spike{k}" for k in spikes))
 
     @cached_property
     def _at(self) -> dict[str, int]:
@@ -71,23 +89,21 @@ class Normal:
         return mixed(self.cells(outcome, eta), len(self.names))
 
     def cells(self, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool = True) -> list[Cell]:
-        """The cells of each row: components without a bias, then for each size components with it."""
+        """The cells of each row: all parts without a bias, then for each size all with it."""
         make = _CellMaker(self, outcome, eta, derivatives)
         if not self.states:
-            return [make.cell(j, None) for j in range(self.components)]
+            return [make.cell(j, None) for j in self.parts]
         kinds = make.sizes()
-        unbiased = [make.cell(j, None) for j in range(self.components)]
-        return unbiased + [make.cell(j, kind) for kind in kinds for j in range(self.components)]
+        unbiased = [make.cell(j, None) for j in self.parts]
+        return unbiased + [make.cell(j, kind) for kind in kinds for j in self.parts]
 
     def posterior(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """(3, n): P(biased), E[bias | row] and E[bias^2 | row]."""
         make = _CellMaker(self, outcome, eta, False)
         kinds = [None, *make.sizes()]
-        cells = [
-            (make.cell(j, kind), make.bias_of(j, kind)) for kind in kinds for j in range(self.components)
-        ]
+        cells = [(make.cell(j, kind), make.bias_of(j, kind)) for kind in kinds for j in self.parts]
         share = log_sum([cell.log for cell, _ in cells])[1]
-        p = share[self.components :].sum(axis=0)
+        p = share[len(self.parts) :].sum(axis=0)
         mean = sum(r * bias[0] for r, (_, bias) in zip(share, cells, strict=True))
         square = sum(r * (bias[0] ** 2 + bias[1]) for r, (_, bias) in zip(share, cells, strict=True))
         return np.stack([p, mean, square])
@@ -140,9 +156,8 @@ class _CellMaker:
         return np.asarray(self.eta[self.at[name]])
 
     def _weights(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Log weights of the components and the weights, n each."""
-        names = [f"w{j}" for j in range(1, self.family.components)]
-        logs = [np.zeros_like(self.mean), *(self.of(name) for name in names)]
+        """Log weights of the parts and the weights, n each."""
+        logs = [np.zeros_like(self.mean), *(self.of(name) for name in self.family.weights)]
         total, share = log_sum(logs)
         return [log - total for log in logs], list(share)
 
@@ -194,7 +209,9 @@ class _CellMaker:
     # --- one cell ---
 
     def _centre(self, j: int) -> _Moves:
-        """Centre of a component without a bias."""
+        """Centre of a component or a spike without a bias."""
+        if j >= self.family.components:
+            return _Moves(np.full_like(self.mean, self.family.spikes[j - self.family.components]))
         mean = self.at["mean"]
         centre = _Moves(self.mean, {mean: np.ones_like(self.mean)})
         if j == 0:
@@ -208,7 +225,9 @@ class _CellMaker:
         )
 
     def _variance(self, j: int) -> _Moves:
-        """Variance of a component without a bias."""
+        """Variance of a component or a spike without a bias."""
+        if j >= self.family.components:
+            return _Moves(np.full_like(self.mean, SPIKE_SD**2))
         scale = self.at["scale"]
         if j == 0:
             v = self.s**2
@@ -228,7 +247,7 @@ class _CellMaker:
         return size.shift.value + part * (self.y - self._centre(j).value - size.shift.value), part * v0
 
     def cell(self, j: int, size: _Size | None) -> Cell:
-        """Component j, without a bias or with one of this size."""
+        """Part j, without a bias or with one of this size."""
         c, v = self._centre(j), self._variance(j)
         if size is not None:
             c = c.plus(size.shift)
@@ -263,7 +282,7 @@ class _CellMaker:
             cell.first |= size.log.first
             for (a, b), value in size.log.second.items():
                 cell.add(a, b, value)
-        places = [self.at[f"w{k}"] for k in range(1, self.family.components)]
+        places = [self.at[name] for name in self.family.weights]
         share = self.weights[1]
         for k, at in enumerate(places, start=1):
             cell.first[at] = (1.0 if k == j else 0.0) - share[k]
