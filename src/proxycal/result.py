@@ -287,6 +287,33 @@ class FittedRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What was learned when: a line of the log, as `ProxyCalibrator.updates_` describes it."""
+
+    when: str
+    rows: int
+    n: int
+    verdict: Verdict
+    alpha: float
+    low: float
+    high: float
+    share_biased: float
+    changed: bool = False
+    p_bias: float = math.nan
+    size: float = math.nan
+    odds: float = math.nan
+    p_report: float = math.nan
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Update:
+        """Rebuild it from what JSON keeps of its fields."""
+        return cls(**values | {name: number(values[name]) for name in _UPDATE_NUMBERS})
+
+
+_UPDATE_NUMBERS = ("alpha", "low", "high", "share_biased", "p_bias", "size", "odds", "p_report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """A finished fit: what was asked and everything that was computed, so that nobody computes it again.
 
@@ -325,6 +352,8 @@ class Fit:
         The method that was asked for, where the data chose the one in `settings`; "" where both are the same.
     questions : dict
         Refutations and power asked since, by name.
+    updates : tuple of Update
+        What was learned when, the first fit first; none of a fit that was not updated.
 
     Examples
     --------
@@ -355,6 +384,7 @@ class Fit:
     totals: tuple[Totals, ...] = field(default=(), compare=False, repr=False)
     asked_method: str = ""
     questions: dict[str, Refutation | Power] = field(default_factory=dict, compare=False, repr=False)
+    updates: tuple[Update, ...] = ()
 
     @property
     def why_left_alone(self) -> str:

@@ -76,7 +76,8 @@ def compare(old: Values, new: Values, fitted: int, p_biased: NDArray[np.float64]
 
     fitted : how many rows were fitted in all. p_biased : (n,) of the kept ones, where the fit says.
     """
-    rest = _unknown(old, new, fitted)
+    is_known = known_rows(old, new, fitted)
+    rest = _take(new, np.flatnonzero(~is_known)) if is_known.any() else new
     known = new.n - rest.n
     if rest.n == 0:
         return Drift(_nothing(old), (), 0, known, fitted)
@@ -139,17 +140,20 @@ def _nothing(old: Values) -> tuple[Moved, ...]:
     return tuple(Moved(name, "as fitted", 0.0, 0.0, 1.0, "rows of the fit") for name in names)
 
 
-def _unknown(old: Values, new: Values, fitted: int) -> Values:
-    """The new rows that are no rows of the fit; none where the table was fitted, and kept in part."""
+def known_rows(old: Values, new: Values, fitted: int) -> NDArray[np.bool_]:
+    """Which new rows (m,) are rows of the fit; all where the table was fitted, and kept in part.
+
+    fitted : how many rows were fitted in all.
+    """
     mine, theirs = _bytes(old), _bytes(new)
     distinct = np.unique(mine)
     if len(distinct) < (1.0 - ALIKE) * len(mine):
-        return new
+        return np.zeros(new.n, dtype=bool)
     known = np.isin(theirs, distinct)
     expected = new.n * old.n / fitted
     if old.n < fitted and expected >= 20.0 and known.sum() >= 0.7 * expected:
-        return _take(new, np.zeros(0, dtype=np.intp))
-    return _take(new, np.flatnonzero(~known)) if known.any() else new
+        return np.ones(new.n, dtype=bool)
+    return known
 
 
 def _bytes(rows: Values) -> NDArray[np.void]:

@@ -23,6 +23,7 @@ from proxycal.result import (
     Fit,
     FittedRows,
     Prediction,
+    Update,
     number,
     plain,
 )
@@ -60,7 +61,7 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
     training, rows = training_state(fit.training)
     encoder = fit.encoder.to_dict()
     estimate = fit.estimate
-    results = {
+    results: dict[str, Any] = {
         # First what a program that reads the file looks for.
         "verdict": fit.verdict,
         "alpha": estimate.alpha,
@@ -75,6 +76,8 @@ def save_fit(folder: str | os.PathLike[str], fit: Fit) -> None:
         "totals": [totals.to_dict() for totals in fit.totals],
         "support": fit.support,
     }
+    if fit.updates:
+        results["updates"] = fit.updates
     if fit.settings.factor:
         ratio, low, high = estimate.ratio(fit.settings.sign)
         results |= {"ratio": ratio, "ratio_interval": [low, high]}
@@ -124,6 +127,7 @@ def load_fit(folder: str | os.PathLike[str]) -> Fit:
             support=_support(values, training, settings),
             totals=tuple(Totals.from_dict(row) for row in values["totals"]),
             questions=_questions_from_dict(run.questions),
+            updates=tuple(Update.from_dict(row) for row in values.get("updates", ())),
         )
     except UnavailableError:
         raise
