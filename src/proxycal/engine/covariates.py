@@ -18,7 +18,7 @@ class Covariates:
 
     P : (n, p) proxies, levels as 0/1. E : (n, e) numeric environment columns. levels : {column: (n,) codes}
     of the categorical ones. level_counts : {column: number of levels}. m : (n, d) content. names : of the
-    columns of P and E.
+    columns of P and E. numeric : where the columns of E stand among all encoded ones.
     """
 
     P: np.ndarray
@@ -28,6 +28,7 @@ class Covariates:
     level_counts: dict[str, int] = field(default_factory=dict)
     proxy_names: tuple[str, ...] = ()
     environment_names: tuple[str, ...] = ()
+    numeric: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, arrays: Arrays, m: np.ndarray | None = None) -> Covariates:
@@ -41,6 +42,7 @@ class Covariates:
             level_counts={name: len(names) for name, names in arrays.level_names.items()},
             proxy_names=arrays.proxy_names,
             environment_names=tuple(np.array(arrays.environment_names, dtype=object)[numeric]),
+            numeric=tuple(int(at) for at in np.flatnonzero(numeric)),
         )
 
     @property

@@ -106,3 +106,26 @@ def error(fit: Maximum, sample: Sample, slope: np.ndarray, clusters: np.ndarray 
     if clusters is not None:
         of_rows = np.bincount(clusters, weights=of_rows)
     return float(np.sqrt(max(slope @ toward, of_rows @ of_rows)))
+
+
+def covariance_of(fit: Maximum, sample: Sample, clusters: np.ndarray | None = None) -> np.ndarray:
+    """Covariance (k, k) of the coefficients: in every direction the larger of posterior and sandwich.
+
+    With V = LL' the posterior's, the sandwich is L M L'; the eigenvalues of M below 1 are raised to 1.
+    """
+    of_rows = scores(fit.model, sample, fit.theta) * sample.weights[:, None]
+    if clusters is not None:
+        of_rows = sums_of(of_rows, clusters)
+    values, vectors = np.linalg.eigh(fit.covariance)
+    L = vectors * np.sqrt(np.maximum(values, 0.0))
+    through = of_rows @ L
+    stretch, axes = np.linalg.eigh(through.T @ through)
+    wide = (L @ axes) * np.sqrt(np.maximum(stretch, 1.0))
+    return np.asarray(wide @ wide.T)
+
+
+def sums_of(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Sums (G, k) of values (n, k) over groups (n,) of rows."""
+    out = np.zeros((int(groups.max()) + 1, values.shape[1]))
+    np.add.at(out, groups, values)
+    return out

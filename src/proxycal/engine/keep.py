@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from proxycal.engine import content, model, terms
+from proxycal.engine import content, model, standard, terms
 from proxycal.engine.families.binary import Binary
 from proxycal.engine.families.counts import Counts
 from proxycal.engine.families.normal import Normal
@@ -30,6 +30,7 @@ _KINDS: dict[str, Any] = {
         terms.Together,
         content.Content,
         content.Basis,
+        standard.Standard,
         Binary,
         Counts,
         Normal,

@@ -64,11 +64,40 @@ class Table:
         terms = Terms.learn(rows, () if units is None else ("mean",))
         return cls({"y": y}, weights, terms, terms.columns(rows), units)
 
+    def take(self, rows: np.ndarray) -> Table:
+        """Some of the rows, by position, with the terms of all."""
+        return replace(
+            self,
+            outcome={name: values[rows] for name, values in self.outcome.items()},
+            weights=self.weights[rows],
+            columns={name: X[rows] for name, X in self.columns.items()},
+            units=None if self.units is None else self.units[rows],
+        )
+
     def sample(self, model: Model, who: str = "who") -> Sample:
         """The rows with the columns of a model."""
         designs = tuple(self.columns[who if name == "who" else terms_of(name)] for name in model.names)
         count = 0 if self.units is None else int(self.units.max()) + 1
         return Sample(self.outcome, designs, self.weights, self.units, count)
+
+    def refitted(self, comparison: Comparison) -> Comparison | None:
+        """The models that other rows of the same law chose, fitted to these."""
+        fits = {
+            name: None
+            if fit is None
+            else self.climb(
+                family_of(fit), _as_it_is, fit, who="who by content" if name == "alike" else "who"
+            )
+            for name, fit in (
+                ("without", comparison.without),
+                ("biased", comparison.biased),
+                ("alike", comparison.alike),
+            )
+        }
+        without, biased = fits["without"], fits["biased"]
+        if without is None or biased is None:
+            return None
+        return Comparison(without, biased, fits["alike"])
 
     def climb(
         self,
@@ -154,7 +183,7 @@ def without_bias(table: Table) -> list[Maximum]:
     first = table.climb(Normal(1, 0, spikes=spikes), _from_least_squares(table))
     fits = [] if first is None else [first]
     while fits and len(fits) < COMPONENTS:
-        further = best(_with_component(table, fits[-1]))
+        further = with_component(table, fits[-1])
         if further is None or further.evidence < fits[-1].evidence + PAYS:
             break
         fits.append(further)
@@ -177,7 +206,7 @@ def _from_least_squares(table: Table) -> Begin:
     return begin
 
 
-def _with_component(table: Table, fit: Maximum) -> list[Maximum | None]:
+def with_component(table: Table, fit: Maximum) -> Maximum | None:
     """The fit with a component more, from several places, the most promising finished."""
     family = replace(family_of(fit), components=family_of(fit).components + 1)
     number = family.components - 1
@@ -189,7 +218,7 @@ def _with_component(table: Table, fit: Maximum) -> list[Maximum | None]:
 
         return begin
 
-    return [_finished(table, best(table.climb(family, at(*place), fit, LOOK) for place in _PLACES), fit)]
+    return _finished(table, best(table.climb(family, at(*place), fit, LOOK) for place in _PLACES), fit)
 
 
 def _finished(table: Table, looked: Maximum | None, fit: Maximum) -> Maximum | None:
@@ -258,7 +287,7 @@ def _grown(table: Table, fit: Maximum) -> list[Maximum | None]:
     family = family_of(fit)
     out: list[Maximum | None] = []
     if family.components < COMPONENTS:
-        out += _with_component(table, fit)
+        out.append(with_component(table, fit))
     if not family.spread:
         looked = table.climb(replace(family, spread=True), _as_it_is, fit, LOOK)
         out.append(_finished(table, looked, fit))

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.engine.model import Model, Predictor
-from proxycal.engine.terms import Numbers, Term, Wanted, constant, curves, environment_terms, plain
+from proxycal.engine.terms import (
+    Levels,
+    Numbers,
+    Term,
+    Wanted,
+    constant,
+    curves,
+    environment_terms,
+    plain,
+    spread_of,
+)
 
 if TYPE_CHECKING:
     from proxycal.engine.covariates import Covariates
@@ -24,7 +34,7 @@ class Standard:
     """How an outcome was put in the units of the engine: y = (sign * outcome - middle) / unit.
 
     index : (k,) coefficients of the content index in [1, P, E, levels]; index_middle, index_unit : what
-    standardises it.
+    standardises it. numeric : which encoded environment columns are numbers.
     """
 
     sign: float
@@ -33,10 +43,15 @@ class Standard:
     index: np.ndarray
     index_middle: float
     index_unit: float
+    numeric: tuple[int, ...] = ()
 
     def outcome(self, y: np.ndarray) -> np.ndarray:
         """Reports in the units of the engine."""
         return (self.sign * y - self.middle) / self.unit
+
+    def in_own_units(self, y: np.ndarray) -> np.ndarray:
+        """The reverse of `outcome`."""
+        return self.sign * (y * self.unit + self.middle)
 
     def content(self, rows: Covariates) -> np.ndarray:
         """The content index (n, 1) of rows."""
@@ -63,7 +78,7 @@ def standardise(y: np.ndarray, rows: Covariates, weights: np.ndarray, sign: floa
     fitted = X @ index
     middle, index_middle = float(weights @ turned / total), float(weights @ fitted / total)
     index_unit = float(np.sqrt(weights @ (fitted - index_middle) ** 2 / total)) or 1.0
-    return Standard(sign, middle, unit, index, index_middle, index_unit)
+    return Standard(sign, middle, unit, index, index_middle, index_unit, rows.numeric)
 
 
 def of_content(index: np.ndarray, X: np.ndarray, y: np.ndarray, root: np.ndarray, proxies: int) -> np.ndarray:
@@ -128,6 +143,34 @@ class Terms:
             terms, units = self.by_name[who if name == "who" else terms_of(name)], name in self.in_units
             predictors.append(Predictor(name, terms, prior, first, least, units))
         return Model(family, tuple(predictors))
+
+
+def sized(terms: Terms, rows: Covariates, effect: str) -> Terms:
+    """The terms with those of the size that were asked for: "constant" leaves them to the data.
+
+    "by:COLUMN" : its levels alone. "linear" : straight lines and levels of the environment.
+    """
+    if effect == "constant":
+        return terms
+    if effect.startswith("by:"):
+        column = effect.removeprefix("by:")
+        source = Levels(column, int(rows.level_counts[column]))
+        asked = [spread_of(f"levels of {column}", source, rows)]
+    else:
+        asked = list(environment_terms(rows, Wanted(curves=False, products=False)))
+    size = (constant(), *(term for term in asked if term is not None))
+    return replace(terms, by_name=terms.by_name | {"size": size})
+
+
+def straight(terms: Terms) -> Terms:
+    """The terms without curves and products: constants, straight lines and levels of the environment."""
+    simple = terms.by_name["scale"][2:]
+    plain_terms = {
+        "mean": (constant(), *simple),
+        "scale": (constant(), *simple),
+        "who": (constant(), *simple),
+    }
+    return replace(terms, by_name=terms.by_name | plain_terms | {"size": (constant(),)})
 
 
 def stem(name: str) -> str:

@@ -31,6 +31,8 @@ BINS = 5
 # Sd of a spike, in units of the residual sd. A wider one takes in neighbours, which move the distance of the
 # two places that a biased spike is seen at.
 SPIKE_SD = 0.005
+# Log of a chance that is none, such as that of a trusted report to be biased.
+_NEVER = -1e4
 _CUTS = np.array(
     [-np.inf, -0.8416212335729143, -0.2533471031357997, 0.2533471031357997, 0.8416212335729143, np.inf]
 )
@@ -80,6 +82,34 @@ class Normal:
     def _at(self) -> dict[str, int]:
         return {name: at for at, name in enumerate(self.names)}
 
+    @property
+    def varies(self) -> bool:
+        """Whether biased rows of the same predictors may have different sizes."""
+        return self.spread or self.states == 2
+
+    def unbiased_mean(self, eta: np.ndarray) -> np.ndarray:
+        """Mean (n,) of the outcome without a bias."""
+        make = _CellMaker(self, {"y": eta[0]}, eta, False)
+        centres = [make.centre(j).value for j in self.parts]
+        return np.asarray(sum(w * centre for w, centre in zip(make.weights[1], centres, strict=True)))
+
+    def states_of(self, eta: np.ndarray) -> tuple[list[Part], list[Part]]:
+        """Rows without a bias and with one as mixtures of normals: chance, centre, variance (n,) of each."""
+        make = _CellMaker(self, {"y": eta[0]}, eta, False)
+        weights, places = make.weights[1], self.parts
+        free = [(weights[j], make.centre(j).value, make.variance(j).value) for j in places]
+        if not self.states:
+            return free, []
+        p = expit(make.of("who"))
+        biased = []
+        for size in make.sizes():
+            own = 0.0 if size.variance is None else size.variance.value
+            biased += [
+                (p * np.exp(size.log.value) * w, centre + size.shift.value, variance + own)
+                for w, centre, variance in free
+            ]
+        return [((1.0 - p) * w, centre, variance) for w, centre, variance in free], biased
+
     def log_density(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """Log density (n,) of reports `y`."""
         return log_sum([cell.log for cell in self.cells(outcome, eta, derivatives=False)])[0]
@@ -109,6 +139,8 @@ class Normal:
         return np.stack([p, mean, square])
 
 
+# Chance, centre and variance of a normal part of the outcome, (n,) each.
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 First = dict[int, np.ndarray]
 Second = dict[tuple[int, int], np.ndarray]
 
@@ -143,6 +175,8 @@ class _CellMaker:
     ) -> None:
         self.family, self.y, self.eta, self.derivatives = family, outcome["y"], eta, derivatives
         self.ends = (outcome["low"], outcome["high"]) if "low" in outcome else None
+        # Reports that are known to be free of the bias.
+        self.trusted = outcome.get("trusted")
         self.at = family._at
         self.mean = self.of("mean")
         self.log_s = np.clip(self.of("scale"), -8.0, 6.0)
@@ -208,7 +242,7 @@ class _CellMaker:
 
     # --- one cell ---
 
-    def _centre(self, j: int) -> _Moves:
+    def centre(self, j: int) -> _Moves:
         """Centre of a component or a spike without a bias."""
         if j >= self.family.components:
             return _Moves(np.full_like(self.mean, self.family.spikes[j - self.family.components]))
@@ -224,7 +258,7 @@ class _CellMaker:
             _Moves(away, {scale: away, skew: away, d: unit}, curve | {(scale, d): unit, (skew, d): unit})
         )
 
-    def _variance(self, j: int) -> _Moves:
+    def variance(self, j: int) -> _Moves:
         """Variance of a component or a spike without a bias."""
         if j >= self.family.components:
             return _Moves(np.full_like(self.mean, SPIKE_SD**2))
@@ -242,13 +276,13 @@ class _CellMaker:
         none = np.zeros_like(self.mean)
         if size is None or size.variance is None:
             return (none if size is None else size.shift.value), none
-        v0, own = self._variance(j).value, size.variance.value
+        v0, own = self.variance(j).value, size.variance.value
         part = own / (v0 + own)
-        return size.shift.value + part * (self.y - self._centre(j).value - size.shift.value), part * v0
+        return size.shift.value + part * (self.y - self.centre(j).value - size.shift.value), part * v0
 
     def cell(self, j: int, size: _Size | None) -> Cell:
         """Part j, without a bias or with one of this size."""
-        c, v = self._centre(j), self._variance(j)
+        c, v = self.centre(j), self.variance(j)
         if size is not None:
             c = c.plus(size.shift)
             v = v if size.variance is None else v.plus(size.variance)
@@ -271,9 +305,14 @@ class _CellMaker:
     def _add_who(self, cell: Cell, biased: bool) -> None:
         """The chance of being biased, or of not being so."""
         at, odds = self.at["who"], self.of("who")
-        cell.log = cell.log + log_expit(odds if biased else -odds)
+        chance = log_expit(odds if biased else -odds)
+        if self.trusted is not None:
+            chance = np.where(self.trusted, _NEVER if biased else 0.0, chance)
+        cell.log = cell.log + chance
         if self.derivatives:
             p = expit(odds)
+            if self.trusted is not None:
+                p = np.where(self.trusted, float(biased), p)
             cell.first[at] = 1.0 - p if biased else -p
             cell.add(at, at, -p * (1.0 - p))
 
