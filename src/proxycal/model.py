@@ -197,15 +197,21 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
 
     # --- answers for rows ---
 
-    def calibrate(self, df: Any) -> Any:
+    def calibrate(self, df: Any, transport: bool = False) -> Any:
         """The calibrated outcome, as a frame of the same kind and index as `df`.
 
         y_cal, y_cal_low, y_cal_high (pointwise), p_biased, shift (signed: y_cal = y_obs - shift) and
         mu = E[y_obs | do(A=0), E, Z]. Unless the verdict is "bias found" the outcome is left alone. A DuckDB
         relation, ibis table, polars LazyFrame or Arrow reader is answered as it is read: a
         pyarrow.RecordBatchReader of its own columns, then these.
+        transport=True is for rows drawn from elsewhere: intervals widen as columns and reports differ from
+        the fitted ones, columns may be absent, and rows unlike all fitted ones are refused.
         """
         left_alone = self._fitted().why_left_alone
+        if transport:
+            from proxycal.analysis.transport import transported
+
+            return transported(self.result_, df)
         if is_streamed(df):
             return calibrate_stream(self.result_, df)
         drift = check_frame(self.result_, df)

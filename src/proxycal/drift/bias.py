@@ -112,8 +112,11 @@ class Law:
         return self.spline(inside) + slope * (u - inside), slope
 
 
-def log_odds_of(columns: Floats, p: Floats, weights: Floats) -> Floats:
+def log_odds_of(columns: Floats, p: Floats, weights: Floats, pull: float = 1e-4) -> Floats:
     """Slopes (1 + 2k,) of the log odds of p (n,) in 1, the columns (n, k) and their squares.
+
+    pull : to slopes of 0, in units of the weights. Some is needed: a level without a biased row has log odds
+    that are finite.
 
     >>> x = np.linspace(-2.0, 2.0, 200)[:, None]
     >>> log_odds_of(x, expit(0.5 + x[:, 0]), np.ones(200))[:2].round(2).tolist()
@@ -121,8 +124,7 @@ def log_odds_of(columns: Floats, p: Floats, weights: Floats) -> Floats:
     """
     x = with_squares(columns)
     slopes = np.zeros(x.shape[1])
-    # A weak pull to even odds: a level without a biased row has log odds that are finite.
-    ridge = 1e-4 * weights.sum() * np.eye(x.shape[1])
+    ridge = pull * weights.sum() * np.eye(x.shape[1])
     ridge[0, 0] = 0.0
     for _ in range(50):
         chance = expit(x @ slopes)
