@@ -20,11 +20,13 @@ def test_a_trial_has_both_answers_beside_the_truth(rows):
     assert row["new_rules"] == ""
     for name in ("alpha_hat", "new_alpha"):
         assert row[name] == pytest.approx(row["alpha_true"], rel=0.15)
+    assert row["new_low"] < row["new_alpha"] < row["new_high"]
 
 
 def test_a_claim_counts_for_what_it_is(rows):
     settings, found = rows
-    wrong = found[0] | {"new_alpha": 2.0 * found[0]["alpha_true"]}
+    doubled = {name: 2.0 * found[0][name] for name in ("new_alpha", "new_low", "new_high")}
+    wrong = found[0] | doubled
     null = {"world": "500 rows, no bias", "n": 500, "seeds": [2]}
     false = found[0] | {"alpha_true": 0.0}
     pairs = [(settings, found[0]), (settings, wrong), (null, false)]

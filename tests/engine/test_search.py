@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from proxycal.datasets import load_jobs
+from proxycal.engine.average import averaged, by_true_value, quantiles
 from proxycal.engine.claims import broken
 from proxycal.engine.covariates import Covariates
 from proxycal.engine.inference import posterior, sizes
@@ -151,3 +152,31 @@ def test_a_size_that_dwarfs_the_noise_is_no_content():
     size = sizes(found.biased, table.sample(found.biased.model))
     assert broken(found.lead, size) == ()
     assert units.unit * size.alpha == pytest.approx(10.0, rel=1e-3)
+
+
+def test_content_that_proxies_show_with_noise_decides_through_the_true_value():
+    # Who is biased follows content, and what proxies do not show of it is in the true value: rows with a
+    # high one are biased more often, which a size alone takes for a larger bias.
+    found = fitted("y2", seed=1000, n=2000)
+    fit, alone, true = found.comparison.biased, found.sizes, found.alpha / found.unit
+    assert alone.alpha - 2.0 * alone.se > true
+    over_models = averaged(found.table, fit)
+    assert over_models.low < true < over_models.high
+    assert abs(over_models.alpha - true) < abs(alone.alpha - true)
+    assert over_models.weights.sum() == pytest.approx(1.0)
+
+
+def test_where_content_decides_nothing_one_model_is_enough():
+    found = fitted("one size, 3 sd", seed=1001, n=1000)
+    fit, alone = found.comparison.biased, found.sizes
+    assert by_true_value(found.table, fit) is None
+    over_models = averaged(found.table, fit)
+    assert over_models.fits == (fit,)
+    assert (over_models.alpha, over_models.se) == pytest.approx((alone.alpha, alone.se))
+    assert over_models.high - alone.alpha == pytest.approx(1.96 * alone.se, rel=1e-3)
+
+
+def test_quantiles_of_two_models_apart():
+    low, high = quantiles(np.array([0.5, 0.5]), np.array([0.0, 10.0]), np.ones(2), 0.9)
+    # Each end leaves a tenth of its own model outside.
+    assert (low, high) == pytest.approx((-1.2816, 11.2816), abs=1e-3)

@@ -180,7 +180,7 @@ def stem(name: str) -> str:
 
 def terms_of(name: str) -> str:
     """Which list of terms a predictor of a family has."""
-    alone = dict.fromkeys(("r", "spread", "more", "second"), "constant")
+    alone = dict.fromkeys(("r", "spread", "more", "second", "through"), "constant")
     followers = dict.fromkeys(("d", "w", "spike"), "content")
     return (followers | alone).get(stem(name), name)
 
@@ -193,6 +193,7 @@ _PRIORS = {
     "skew": (1.0, 0.0, 1.0),
     "who": (2.5, 0.0, 0.05),
     "size": (1.5, 0.7, 1.0),
+    "through": (1.0, 0.0, 1e-2),
     "spread": (1.0, -1.0, 1e-2),
     "more": (1.0, 0.0, 1e-2),
     "second": (1.5, 0.0, 1e-2),

@@ -6,7 +6,12 @@ from differences import differences
 from proxycal.engine.families.normal import SPIKE_SD, Normal, bin_moments
 
 KINDS = [Normal(j, states, spread) for j in (1, 3) for states in (0, 1, 2) for spread in (False, True)]
-SPIKED = [Normal(1, 0, spikes=(-1.0,)), Normal(2, 2, True, spikes=(-1.0, 0.5))]
+KINDS += [Normal(1, 1, through=True), Normal(3, 2, through=True)]
+SPIKED = [
+    Normal(1, 0, spikes=(-1.0,)),
+    Normal(2, 2, True, spikes=(-1.0, 0.5)),
+    Normal(2, 2, spikes=(-1.0,), through=True),
+]
 
 
 def example(family, n=6):

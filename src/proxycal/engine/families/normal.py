@@ -4,7 +4,8 @@ Turned so that the bias is upward, in units of the residual sd, with content m s
 
     truth   y* = mean + s h d_j + s r_j noise      s = exp(scale), h = exp(skew), j = 0 has d = 0, r = 1
             P(j) ~ exp(w_j + v_j m): components follow content, never the environment
-    who     A ~ Bernoulli(expit(who))
+    who     A ~ Bernoulli(expit(who)), or expit(who + through (y* - mean) / s) where the true value itself
+            decides too, or content that the proxies show with noise
     size    exp(size) exp(tau x - tau^2 / 2), x ~ N(0, 1): five bins of equal probability, each with its own
             mean and variance; without a spread all have one size
             a second size, `more` times the first, of a share expit(second) of the biased
@@ -43,12 +44,14 @@ class Normal:
     """A normal outcome. components : of its noise. states : 0 without a bias, 1 for one size, 2 for two.
 
     spread : whether sizes vary around their predictor. spikes : values that many true outcomes hold.
+    through : whether the true value itself decides who is biased; with sizes that do not vary.
     """
 
     components: int = 1
     states: int = 1
     spread: bool = False
     spikes: tuple[float, ...] = ()
+    through: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -58,6 +61,8 @@ class Normal:
             names.append("skew")
         if self.states:
             names += ["who", "size"]
+        if self.states and self.through:
+            names.append("through")
         if self.states and self.spread:
             names.append("spread")
         if self.states == 2:
@@ -295,26 +300,54 @@ class _CellMaker:
         if self.derivatives:
             _add_density(made, density, c, v)
         if self.family.states:
-            self._add_who(made, size is not None)
+            self._add_who(made, j, size)
         if size is not None:
             made.log = made.log + size.log.value
         if self.derivatives:
             self._add_weights(made, j, size)
         return made
 
-    def _add_who(self, cell: Cell, biased: bool) -> None:
+    def _odds(self, j: int, size: _Size | None) -> _Moves:
+        """Log odds of being biased, of a row whose true value is its report less a bias of this size."""
+        who = self.at["who"]
+        odds = _Moves(self.of("who"), {who: np.ones_like(self.mean)})
+        # On a spike the true value is told by the spike's weight.
+        if not self.family.through or j >= self.family.components:
+            return odds
+        mean, scale, through = self.at["mean"], self.at["scale"], self.at["through"]
+        slope = self.of("through")
+        shift = _Moves(np.zeros_like(self.mean)) if size is None else size.shift
+        away = (self.y - shift.value - self.mean) / self.s
+        by, step = slope / self.s, 1.0 / self.s
+        first = {through: away, mean: -by, scale: -slope * away}
+        second = {(mean, through): -step, (scale, through): -away, (mean, scale): by}
+        second[scale, scale] = slope * away
+        for a, value in shift.first.items():
+            first[a] = -by * value
+            second |= {(a, through): -step * value, (a, scale): by * value}
+        second |= {key: -by * value for key, value in shift.second.items()}
+        return odds.plus(_Moves(slope * away, first, second))
+
+    def _add_who(self, cell: Cell, j: int, size: _Size | None) -> None:
         """The chance of being biased, or of not being so."""
-        at, odds = self.at["who"], self.of("who")
-        chance = log_expit(odds if biased else -odds)
+        odds, biased = self._odds(j, size), size is not None
+        chance = log_expit(odds.value if biased else -odds.value)
         if self.trusted is not None:
             chance = np.where(self.trusted, _NEVER if biased else 0.0, chance)
         cell.log = cell.log + chance
-        if self.derivatives:
-            p = expit(odds)
-            if self.trusted is not None:
-                p = np.where(self.trusted, float(biased), p)
-            cell.first[at] = 1.0 - p if biased else -p
-            cell.add(at, at, -p * (1.0 - p))
+        if not self.derivatives:
+            return
+        p = expit(odds.value)
+        if self.trusted is not None:
+            p = np.where(self.trusted, float(biased), p)
+        slope, curve = (1.0 - p if biased else -p), -p * (1.0 - p)
+        for a, value in odds.first.items():
+            cell.first[a] = slope * value + cell.first.get(a, 0.0)
+            for b, other in odds.first.items():
+                if a <= b:
+                    cell.add(a, b, curve * value * other)
+        for (a, b), value in odds.second.items():
+            cell.add(a, b, slope * value)
 
     def _add_weights(self, cell: Cell, j: int, size: _Size | None) -> None:
         if size is not None:
