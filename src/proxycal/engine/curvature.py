@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,29 @@ class Bordered:
 
     def plus(self, dense: np.ndarray, units: np.ndarray) -> Bordered:
         """With more on the diagonal: dense (k,), units (U, r) or (r,)."""
-        D = self.D + np.eye(self.D.shape[1]) * np.broadcast_to(units, self.D.shape[:2])[:, :, None]
-        return Bordered(self.A + np.diag(dense), self.B, D)
+        A, D = self.A.copy(), self.D
+        A.flat[:: len(A) + 1] += dense
+        if D.size:
+            D = D + np.eye(D.shape[1]) * np.broadcast_to(units, D.shape[:2])[:, :, None]
+        return Bordered(A, self.B, D)
 
     def factored(self) -> Factored | None:
         """Its factors; None where it is not positive definite."""
-        try:
-            lower = np.linalg.cholesky(self.D)
-            inverse = np.linalg.inv(self.D)
+        inverse, by_inverse, complement, of_units = self.D, self.B, self.A, 0.0
+        if self.D.size:
+            try:
+                lower = np.linalg.cholesky(self.D)
+                inverse = np.linalg.inv(self.D)
+            except np.linalg.LinAlgError:
+                return None
             by_inverse = np.einsum("kur,urs->kus", self.B, inverse)
             k = len(self.A)
             complement = self.A - by_inverse.reshape(k, -1) @ self.B.reshape(k, -1).T
-            root = cholesky(complement, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-        # LAPACK lets a NaN pass.
-        if not (np.isfinite(root).all() and np.isfinite(lower).all()):
-            return None
-        of_units = 2.0 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum()
-        logdet = float(2.0 * np.log(np.diag(root)).sum() + of_units)
-        return Factored(root, inverse, by_inverse, logdet)
+            of_units = 2.0 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
+        root, failed = dpotrf(complement, lower=1)
+        logdet = 2.0 * float(np.log(np.diag(root)).sum()) + of_units if not failed else np.nan
+        # LAPACK lets a NaN pass; a root without one in its diagonal has none.
+        return Factored(root, inverse, by_inverse, logdet) if np.isfinite(logdet) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,26 @@ class Factored:
     by_inverse: np.ndarray
     logdet: float
 
+    def before(self, right: np.ndarray) -> np.ndarray:
+        """What the Schur complement takes to these columns."""
+        return np.asarray(dpotrs(self.root, right, lower=1)[0])
+
     def solve(self, dense: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the matrix takes to (dense (k,), units (U, r))."""
+        if not units.size:
+            return self.before(dense), units
         flat = self.by_inverse.reshape(len(dense), -1)
-        first = cho_solve((self.root, True), dense - flat @ units.ravel(), check_finite=False)
+        first = self.before(dense - flat @ units.ravel())
         second = np.einsum("urs,us->ur", self.inverse, units) - np.einsum("kur,k->ur", self.by_inverse, first)
         return first, second
 
     @property
     def dense(self) -> np.ndarray:
         """The dense part (k, k) of the inverse."""
-        return np.asarray(cho_solve((self.root, True), np.eye(len(self.root)), check_finite=False))
+        inverse = np.asarray(dpotri(self.root, lower=1)[0])
+        above = np.triu_indices(len(inverse), 1)
+        inverse[above] = inverse.T[above]
+        return inverse
 
     def units(self, dense: np.ndarray) -> np.ndarray:
         """The blocks (U, r, r) of the inverse that belong to the units, given its dense part."""

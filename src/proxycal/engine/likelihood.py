@@ -125,25 +125,35 @@ def sums(model: Model, sample: Sample, theta: Theta) -> Sums:
         rows = model.family.derivatives(part.outcome, predictors(model, part, theta))
         w = part.weights
         total += float(w @ rows.log)
-        first, second = rows.first * w, rows.second * w
+        first, second = rows.first, rows.second
+        first *= w
+        second *= w
         _add_dense(model, part, first, second, gradient, A)
         if r:
             _add_units(model, part, first, second, (units, B, D))
-    A = np.triu(A) + np.triu(A, 1).T
+    below = np.tril_indices(k, -1)
+    A[below] = A.T[below]
     return Sums(total, gradient, units, Bordered(A, B, D))
 
 
 def _add_dense(
     model: Model, part: Sample, first: np.ndarray, second: np.ndarray, gradient: np.ndarray, A: np.ndarray
 ) -> None:
-    """Add a chunk's gradient, and its curvature above the diagonal."""
+    """Add a chunk's gradient, and its curvature above the diagonal.
+
+    The columns of all predictors from a on, times the derivatives by a and each of theirs, meet those of a in
+    one product.
+    """
     ends = model.ends
+    work = np.empty((model.width, part.n))
     for a, X in enumerate(part.designs):
-        gradient[ends[a] : ends[a + 1]] += first[a] @ X
+        begin, end = ends[a], ends[a + 1]
+        if begin == end:
+            continue
+        gradient[begin:end] += first[a] @ X
         for b in range(a, len(part.designs)):
-            values = second[a, b]
-            if values.any():
-                A[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] -= (X.T * values) @ part.designs[b]
+            np.multiply(part.designs[b].T, second[a, b], out=work[ends[b] : ends[b + 1]])
+        A[begin:end, begin:] -= X.T @ work[begin:].T
 
 
 def _add_units(

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from proxycal.engine.likelihood import Sums, Theta, sums
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from proxycal.engine.curvature import Factored
     from proxycal.engine.likelihood import Sample
     from proxycal.engine.model import Model
@@ -30,6 +31,8 @@ ROUNDS, STEPS = 25, 25
 CLOSE, CLOSER = 0.03, 1e-6
 # How often sleeping terms are asked whether they wake; what they must promise, as a part of their curvature.
 WAKES, WAKING = 3, 0.02
+# Rounds after which a start that is so much evidence behind another is given up.
+EARLY, BEHIND = 2, 100.0
 # Smallest precision of the effects of units.
 UNIT_LEAST = 1e-2
 
@@ -82,6 +85,27 @@ def maximise(
     return climb.finished()
 
 
+def leading(
+    model: Model,
+    sample: Sample,
+    starts: Iterable[tuple[Theta, np.ndarray]],
+    rounds: int,
+    behind: float = BEHIND,
+) -> Maximum | None:
+    """The best, after some rounds, of several starts (coefficients and ridges); None where all fail.
+
+    behind : how far behind the best a start is given up early.
+    """
+    climbs = [_Climb(model, sample, theta, ridges.copy()) for theta, ridges in starts]
+    early = min(EARLY, rounds) if len(climbs) > 1 else rounds
+    at = [(climb, climb.height()) for climb in climbs if climb.run(early)]
+    top = max((height for _, height in at), default=-np.inf)
+    if early < rounds:
+        kept = [climb for climb, height in at if height >= top - behind]
+        at = [(climb, climb.height()) for climb in kept if climb.run(rounds - early)]
+    return max(at, key=lambda each: each[1])[0].finished() if at else None
+
+
 class _Climb:
     """Where a climb stands: the whole model, and the part of it that is awake."""
 
@@ -100,10 +124,9 @@ class _Climb:
         dense = np.where(self.kept, self.theta.dense, 0.0)
         self.theta = Theta(dense, self.theta.units)
         self.small = self.model.only(self.awake)
-        ends = self.model.ends
+        parts = np.split(self.kept, self.model.ends[1:-1])
         designs = tuple(
-            X[:, self.kept[ends[at] : ends[at + 1]]] if not self.kept[ends[at] : ends[at + 1]].all() else X
-            for at, X in enumerate(self.sample.designs)
+            X if kept.all() else X.T[kept].T for X, kept in zip(self.sample.designs, parts, strict=True)
         )
         self.part = replace(self.sample, designs=designs)
         self.at: Sums | None = None
@@ -227,7 +250,7 @@ class _Climb:
             return False
         A, sleeping = whole.curvature.A, ~self.kept
         across = A[np.ix_(self.kept, sleeping)]
-        back = cho_solve((factored.root, True), across, check_finite=False)
+        back = factored.before(across)
         left = np.diag(A)[sleeping] - (across * back).sum(axis=0)
         value = np.zeros(self.model.width)
         value[sleeping] = whole.dense[sleeping] ** 2 - np.maximum(left, 0.0)
@@ -239,16 +262,23 @@ class _Climb:
             self.doze()
         return woken
 
-    def finished(self) -> Maximum | None:
-        """The record of where the climb ended.
-
-        A look that ends on the way up is judged by its curvature damped until it is that of a hilltop.
-        """
+    def settled(self) -> Factored | None:
+        """The factors of H + S; on the way up they are damped until they are those of a hilltop."""
         factored, damp = self.factored(), 0.1
         while factored is None and damp < 1e3:
             dense, units = self.here().curvature.diagonal
             extra = self.precision + damp * np.abs(dense), self.unit_ridges + damp * np.abs(units)
             factored, damp = self.here().curvature.plus(*extra).factored(), 4.0 * damp
+        return factored
+
+    def height(self) -> float:
+        """The evidence where the climb stands."""
+        factored = self.settled()
+        return -np.inf if factored is None else self.evidence(factored)
+
+    def finished(self) -> Maximum | None:
+        """The record of where the climb ended."""
+        factored = self.settled()
         if factored is None:
             return None
         dense = factored.dense

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from proxycal.engine.covariates import Covariates
     from proxycal.engine.families.cells import Family
     from proxycal.engine.terms import Term
+
+
+def side_by_side(terms: Iterable[Term], rows: Covariates) -> np.ndarray:
+    """The columns (n, k) of terms; each in one piece, as cross products read them."""
+    return np.vstack([np.zeros((0, rows.n)), *(term.columns(rows).T for term in terms)]).T
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Predictor:
 
     def columns(self, rows: Covariates) -> np.ndarray:
         """The columns (n, k) of all its terms."""
-        return np.column_stack([np.zeros((rows.n, 0)), *(term.columns(rows) for term in self.terms)])
+        return side_by_side(self.terms, rows)
 
     @property
     def width(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from proxycal.engine.families.normal import Normal
 from proxycal.engine.likelihood import Sample, Theta
-from proxycal.engine.maximise import CEILING, FIRST, ROUNDS, maximise, start
+from proxycal.engine.maximise import BEHIND, CEILING, FIRST, ROUNDS, leading, maximise, start
 from proxycal.engine.spikes import Moved, held_by_many, on_any, pairs, weigh
 from proxycal.engine.standard import Terms, terms_of
 
@@ -37,6 +37,8 @@ A_SHAPE = 3.0
 SIZES, ODDS = (1.2, 2.0, 3.5), -0.8
 # How far behind a look may be whose end is still worth a climb.
 HOPE = 8.0
+# The same for a look at another way to the whole model.
+FAR = 80.0
 # Rounds of a climb that only tells which of several starts leads highest.
 LOOK = 5
 # Where a further component starts: its place and log scale, in units of the scale.
@@ -73,7 +75,7 @@ class Table:
             self,
             outcome={name: values[rows] for name, values in self.outcome.items()},
             weights=self.weights[rows],
-            columns={name: X[rows] for name, X in self.columns.items()},
+            columns={name: X.T[:, rows].T for name, X in self.columns.items()},
             units=None if self.units is None else self.units[rows],
         )
 
@@ -113,9 +115,23 @@ class Table:
         """The maximum of a family's model, from that of another with changes; who : its list of terms."""
         model = self.terms.model(family, who)
         sample = self.sample(model, who)
-        theta, ridges = transplanted(model, source, sample.unit_count)
-        begin(model, theta.dense, ridges)
-        return maximise(model, sample, theta, ridges, rounds)
+        return maximise(model, sample, *_begun(model, begin, source, sample.unit_count), rounds)
+
+    def look(self, family: Normal, begins: Iterable[Begin], source: Maximum) -> Maximum | None:
+        """Where the most promising of several starts stands after a few rounds.
+
+        Without a bias each start has all its rounds: what it misses would be a lead of the bias.
+        """
+        model = self.terms.model(family)
+        sample = self.sample(model)
+        starts = [_begun(model, begin, source, sample.unit_count) for begin in begins]
+        return leading(model, sample, starts, LOOK, BEHIND if family.states else np.inf)
+
+
+def _begun(model: Model, begin: Begin, source: Maximum | None, unit_count: int) -> tuple[Theta, np.ndarray]:
+    theta, ridges = transplanted(model, source, unit_count)
+    begin(model, theta.dense, ridges)
+    return theta, ridges
 
 
 def transplanted(model: Model, source: Maximum | None, unit_count: int) -> tuple[Theta, np.ndarray]:
@@ -166,11 +182,15 @@ def compare(table: Table) -> Comparison | None:
         return None
     families = {1, family_of(null).components}
     sources = [nulls[count - 1] for count in sorted(families) if count <= len(nulls)]
-    starts = [None, *pairs(family_of(null).spikes)]
-    biased = best(with_bias(table, source, moved) for source in sources for moved in starts)
+    biased: Maximum | None = None
+    for source in sources:
+        for moved in (None, *pairs(family_of(null).spikes)):
+            biased = best((biased, with_bias(table, source, moved, biased)))
     if biased is None:
         return None
-    alike = table.climb(family_of(biased), _as_it_is, biased, who="who by content")
+    alike = None
+    if biased.evidence >= null.evidence:
+        alike = table.climb(family_of(biased), _as_it_is, biased, who="who by content")
     return Comparison(null, biased, alike)
 
 
@@ -221,12 +241,12 @@ def with_component(table: Table, fit: Maximum) -> Maximum | None:
 
         return begin
 
-    return _finished(table, best(table.climb(family, at(*place), fit, LOOK) for place in _PLACES), fit)
+    return _finished(table, table.look(family, [at(*place) for place in _PLACES], fit), fit.evidence)
 
 
-def _finished(table: Table, looked: Maximum | None, fit: Maximum) -> Maximum | None:
-    """A look climbed to its end, where that may lead past the fit that it grew from."""
-    if looked is None or looked.evidence < fit.evidence - HOPE:
+def _finished(table: Table, looked: Maximum | None, evidence: float, hope: float = HOPE) -> Maximum | None:
+    """A look climbed to its end, where that may lead past a fit of this evidence."""
+    if looked is None or looked.evidence < evidence - hope:
         return None
     return table.climb(family_of(looked), _as_it_is, looked)
 
@@ -235,23 +255,25 @@ def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
     """No change."""
 
 
-def with_bias(table: Table, source: Maximum, moved: Moved | None = None) -> Maximum | None:
-    """The best model with a bias that is reached from one without; moved : a spike that it may have moved."""
-    family = replace(family_of(source), states=1)
-    if moved is None:
-        looked = best(table.climb(family, _from_size(size), source, LOOK) for size in SIZES)
-    else:
-        family = replace(family, spikes=moved.spikes)
-        looked = table.climb(family, _from_moved(table, moved), source, LOOK)
-    if looked is None:
-        return None
-    fit = table.climb(family, _as_it_is, looked)
-    while fit is not None:
+def with_bias(
+    table: Table, source: Maximum, moved: Moved | None = None, rival: Maximum | None = None
+) -> Maximum | None:
+    """The best model with a bias that is reached from one without.
+
+    moved : a spike that it may have moved. rival : a fit that it has to lead past; it grows no further
+    where it is far behind.
+    """
+    family, begins = replace(family_of(source), states=1), [_from_size(size) for size in SIZES]
+    if moved is not None:
+        family, begins = replace(family, spikes=moved.spikes), [_from_moved(table, moved)]
+    least = -np.inf if rival is None else rival.evidence
+    fit = _finished(table, table.look(family, begins, source), least, FAR if moved is None else np.inf)
+    while fit is not None and fit.evidence >= least - HOPE:
         further = best(_grown(table, fit))
         if further is None or further.evidence < fit.evidence + PAYS:
             return fit
         fit = further
-    return None
+    return fit
 
 
 def _from_size(size: float) -> Begin:
@@ -292,12 +314,12 @@ def _grown(table: Table, fit: Maximum) -> list[Maximum | None]:
     if family.components < COMPONENTS:
         out.append(with_component(table, fit))
     if not family.spread:
-        looked = table.climb(replace(family, spread=True), _as_it_is, fit, LOOK)
-        out.append(_finished(table, looked, fit))
+        looked = table.look(replace(family, spread=True), [_as_it_is], fit)
+        out.append(_finished(table, looked, fit.evidence))
     if family.states == 1:
         second = replace(family, states=2)
-        looks = [table.climb(second, _second_size(*at), fit, LOOK) for at in ((-1.0, 0.0), (0.5, 0.5))]
-        out.append(_finished(table, best(looks), fit))
+        looked = table.look(second, [_second_size(*at) for at in ((-1.0, 0.0), (0.5, 0.5))], fit)
+        out.append(_finished(table, looked, fit.evidence))
     return out
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from proxycal.engine.model import Model, Predictor
+from proxycal.engine.model import Model, Predictor, side_by_side
 from proxycal.engine.terms import (
     Levels,
     Numbers,
@@ -130,10 +130,7 @@ class Terms:
 
     def columns(self, rows: Covariates) -> dict[str, np.ndarray]:
         """The columns (n, k) of each list of terms."""
-        return {
-            name: np.column_stack([term.columns(rows) for term in terms])
-            for name, terms in self.by_name.items()
-        }
+        return {name: side_by_side(terms, rows) for name, terms in self.by_name.items()}
 
     def model(self, family: Normal, who: str = "who") -> Model:
         """The model of a family with these terms; who : the list of terms that say who is biased."""

@@ -3,7 +3,8 @@ import pytest
 from scipy.stats import norm
 
 from differences import differences
-from proxycal.engine.families.normal import SPIKE_SD, Normal, bin_moments
+from proxycal.engine.families.bins import bin_moments
+from proxycal.engine.families.normal import SPIKE_SD, Normal
 
 KINDS = [Normal(j, states, spread) for j in (1, 3) for states in (0, 1, 2) for spread in (False, True)]
 KINDS += [Normal(1, 1, through=True), Normal(3, 2, through=True)]
@@ -22,9 +23,15 @@ def example(family, n=6):
     return {"y": 2.0 * rng.normal(size=n)}, eta
 
 
+@pytest.mark.parametrize("ranges", [False, True])
 @pytest.mark.parametrize("family", KINDS, ids=str)
-def test_derivatives_are_those_of_the_log_density(family):
+def test_derivatives_are_those_of_the_log_density(family, ranges):
     outcome, eta = example(family)
+    if ranges:
+        # Reports as they are, to the next integer, and above a cap.
+        y = outcome["y"]
+        outcome |= {"low": np.where(y > 1.0, 1.0, y), "high": np.where(y > 1.0, np.inf, np.ceil(y))}
+        outcome["high"][0] = outcome["low"][0] = y[0]
     rows = family.derivatives(outcome, eta)
     np.testing.assert_allclose(rows.log, family.log_density(outcome, eta))
     first = differences(lambda at: family.log_density(outcome, at), eta)

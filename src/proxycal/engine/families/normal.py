@@ -19,24 +19,25 @@ d_j, r_j, w_j of each component, and spike_k for the weight of each spike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtr
+from scipy.special import expit, log_expit
 
-from proxycal.engine.families.cells import Cell, Derivatives, log_sum, mixed
+from proxycal.engine.families.bins import BINS, bin_moments
 from proxycal.engine.families.densities import Density, of_point, of_report
+from proxycal.engine.families.moments import ONE, Curve, Move, Moves, chances, in_kinds, summed, together
 
-BINS = 5
+if TYPE_CHECKING:
+    from proxycal.engine.families.cells import Derivatives
+
 # Sd of a spike, in units of the residual sd. A wider one takes in neighbours, which move the distance of the
 # two places that a biased spike is seen at.
 SPIKE_SD = 0.005
 # Log of a chance that is none, such as that of a trusted report to be biased.
 _NEVER = -1e4
-_CUTS = np.array(
-    [-np.inf, -0.8416212335729143, -0.2533471031357997, 0.2533471031357997, 0.8416212335729143, np.inf]
-)
 
 
 @dataclass(frozen=True)
@@ -94,303 +95,295 @@ class Normal:
 
     def unbiased_mean(self, eta: np.ndarray) -> np.ndarray:
         """Mean (n,) of the outcome without a bias."""
-        make = _CellMaker(self, {"y": eta[0]}, eta, False)
-        centres = [make.centre(j).value for j in self.parts]
-        return np.asarray(sum(w * centre for w, centre in zip(make.weights[1], centres, strict=True)))
+        rows = _Rows(self, {"y": eta[0]}, eta)
+        return np.asarray((rows.weight * rows.centre).sum(axis=0))
 
     def states_of(self, eta: np.ndarray) -> tuple[list[Part], list[Part]]:
         """Rows without a bias and with one as mixtures of normals: chance, centre, variance (n,) of each."""
-        make = _CellMaker(self, {"y": eta[0]}, eta, False)
-        weights, places = make.weights[1], self.parts
-        free = [(weights[j], make.centre(j).value, make.variance(j).value) for j in places]
+        rows = _Rows(self, {"y": eta[0]}, eta)
+        free = list(zip(rows.weight, rows.centre, rows.variance, strict=True))
         if not self.states:
             return free, []
-        p = expit(make.of("who"))
+        p = expit(rows.of("who"))
         biased = []
-        for size in make.sizes():
-            own = 0.0 if size.variance is None else size.variance.value
-            biased += [
-                (p * np.exp(size.log.value) * w, centre + size.shift.value, variance + own)
-                for w, centre, variance in free
-            ]
+        for at, shift in enumerate(rows.shift):
+            own = 0.0 if rows.own is None else rows.own[at]
+            chance = p if rows.log_kind is None else p * np.exp(rows.log_kind[at])
+            biased += [(chance * w, centre + shift, variance + own) for w, centre, variance in free]
         return [((1.0 - p) * w, centre, variance) for w, centre, variance in free], biased
 
     def log_density(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """Log density (n,) of reports `y`."""
-        return log_sum([cell.log for cell in self.cells(outcome, eta, derivatives=False)])[0]
+        return _Rows(self, outcome, eta).shares()[0]
 
     def derivatives(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> Derivatives:
         """The same with derivatives by the predictors."""
-        return mixed(self.cells(outcome, eta), len(self.names))
-
-    def cells(self, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool = True) -> list[Cell]:
-        """The cells of each row: all parts without a bias, then for each size all with it."""
-        make = _CellMaker(self, outcome, eta, derivatives)
-        if not self.states:
-            return [make.cell(j, None) for j in self.parts]
-        kinds = make.sizes()
-        unbiased = [make.cell(j, None) for j in self.parts]
-        return unbiased + [make.cell(j, kind) for kind in kinds for j in self.parts]
+        rows = _Rows(self, outcome, eta)
+        log, share = rows.shares()
+        moves = rows.component_moves(), rows.size_moves()
+        if self.through and self.states:
+            return together(
+                log, share, rows.density, moves, chances(*rows.odds, outcome.get("trusted")), len(self.names)
+            )
+        return summed(log, share, rows.density, *moves, len(self.names))
 
     def posterior(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """(3, n): P(biased), E[bias | row] and E[bias^2 | row]."""
-        make = _CellMaker(self, outcome, eta, False)
-        kinds = [None, *make.sizes()]
-        cells = [(make.cell(j, kind), make.bias_of(j, kind)) for kind in kinds for j in self.parts]
-        share = log_sum([cell.log for cell, _ in cells])[1]
-        p = share[len(self.parts) :].sum(axis=0)
-        mean = sum(r * bias[0] for r, (_, bias) in zip(share, cells, strict=True))
-        square = sum(r * (bias[0] ** 2 + bias[1]) for r, (_, bias) in zip(share, cells, strict=True))
-        return np.stack([p, mean, square])
+        rows = _Rows(self, outcome, eta)
+        share = rows.shares()[1][1:]
+        mean, variance = rows.bias()
+        return np.stack(
+            [each.sum(axis=(0, 1)) for each in (share, share * mean, share * (mean**2 + variance))]
+        )
 
 
 # Chance, centre and variance of a normal part of the outcome, (n,) each.
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-First = dict[int, np.ndarray]
-Second = dict[tuple[int, int], np.ndarray]
 
 
-@dataclass(slots=True)
-class _Moves:
-    """A quantity (n,) of a cell, with its first and second derivatives by the predictors."""
+class _Rows:
+    """Rows with their cells: S kinds of row (not biased, then each size of a bias) times K parts.
 
-    value: np.ndarray
-    first: First = field(default_factory=dict)
-    second: Second = field(default_factory=dict)
+    Parts are J components, then spikes. Centre and variance of a cell are sums of those of its part, (K, n),
+    and of what its size adds, (S - 1, n).
+    """
 
-    def plus(self, other: _Moves) -> _Moves:
-        """The sum of two quantities that move with other predictors."""
-        return _Moves(self.value + other.value, self.first | other.first, self.second | other.second)
+    def __init__(self, family: Normal, outcome: dict[str, np.ndarray], eta: np.ndarray) -> None:
+        self.family, self.outcome, self.eta, self.at = family, outcome, eta, family._at
+        self.J, n = family.components, eta.shape[1]
+        self.K = len(family.parts)
+        s = np.exp(np.clip(self.of("scale"), -8.0, 6.0))
+        self.variance, self.centre = np.full((self.K, n), SPIKE_SD**2), np.empty((self.K, n))
+        self.centre[: self.J], self.centre[self.J :] = self.of("mean"), np.reshape(family.spikes, (-1, 1))
+        self.variance[0], self.s = s * s, s
+        if self.J > 1:
+            self.unit = s * np.exp(np.clip(self.of("skew"), -3.0, 3.0))
+            self.away = self.unit * self.each("d")
+            self.centre[1 : self.J] += self.away
+            np.square(s * np.exp(np.clip(self.each("r"), -4.0, 4.0)), out=self.variance[1 : self.J])
+        self._weigh()
+        self.of_sizes = Moves()
+        if family.states:
+            self._sizes()
 
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """One size of a bias: its log weight, what it adds to the mean, and to the variance."""
-
-    log: _Moves
-    shift: _Moves
-    variance: _Moves | None = None
-
-
-class _CellMaker:
-    """Makes the cells of one set of rows."""
-
-    def __init__(
-        self, family: Normal, outcome: dict[str, np.ndarray], eta: np.ndarray, derivatives: bool
-    ) -> None:
-        self.family, self.y, self.eta, self.derivatives = family, outcome["y"], eta, derivatives
-        self.ends = (outcome["low"], outcome["high"]) if "low" in outcome else None
-        # Reports that are known to be free of the bias.
-        self.trusted = outcome.get("trusted")
-        self.at = family._at
-        self.mean = self.of("mean")
-        self.log_s = np.clip(self.of("scale"), -8.0, 6.0)
-        self.s = np.exp(self.log_s)
-        self.weights = self._weights()
-        if family.components > 1:
-            self.h = np.exp(np.clip(self.of("skew"), -3.0, 3.0))
+    def _weigh(self) -> None:
+        """Weights (K, n) of the parts and their logarithms."""
+        n = self.eta.shape[1]
+        if self.K == 1:
+            self.log_weight, self.weight = np.zeros((1, n)), np.ones((1, n))
+            return
+        logs = np.vstack([np.zeros(n), *(self.of(name) for name in self.family.weights)])
+        top = logs.max(axis=0)
+        weights = np.exp(logs - top)
+        total = weights.sum(axis=0)
+        self.log_weight, self.weight = logs - (top + np.log(total)), weights / total
 
     def of(self, name: str) -> np.ndarray:
         """A predictor (n,)."""
         return np.asarray(self.eta[self.at[name]])
 
-    def _weights(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Log weights of the parts and the weights, n each."""
-        logs = [np.zeros_like(self.mean), *(self.of(name) for name in self.family.weights)]
-        total, share = log_sum(logs)
-        return [log - total for log in logs], list(share)
+    def each(self, name: str) -> np.ndarray:
+        """A predictor of each component but the first, (J - 1, n)."""
+        begin = self.at[name + "1"]
+        return np.asarray(self.eta[begin : begin + 3 * (self.J - 1) : 3])
+
+    @cached_property
+    def density(self) -> Density:
+        """Of the reports in each cell, (S, K, n), or (1, K, n) where it is the same for all sizes."""
+        centre, variance = self.centre[None], self.variance[None]
+        if self.family.states:
+            centre = np.concatenate([centre, centre + self.shift[:, None]])
+            if self.own is not None:
+                variance = np.concatenate([variance, variance + self.own[:, None]])
+        if "low" in self.outcome:
+            return of_report(self.outcome["low"], self.outcome["high"], centre, variance)
+        return of_point(self.outcome["y"], centre, variance)
+
+    def shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Log density (n,) of each row, and what each cell has of it, (S, K, n)."""
+        log = self.density.log
+        if self.K > 1:
+            log = log + self.log_weight
+        if self.family.states:
+            log = log + self._chances()
+        if log.shape[:2] == (1, 1):
+            return log[0, 0], np.ones_like(log)
+        top = log.max(axis=(0, 1))
+        share = np.exp(log - top)
+        total = share.sum(axis=(0, 1))
+        share /= total
+        return top + np.log(total), share
+
+    def _chances(self) -> np.ndarray:
+        """Log chance of each kind of row, (S, 1, n), or (S, K, n) where the true value decides it too."""
+        odds = self.odds[0] if self.family.through else self.of("who")[None, None]
+        yes = log_expit(odds)
+        no = yes[:1] - odds[:1]
+        if "trusted" in self.outcome:
+            trusted = self.outcome["trusted"]
+            no, yes = np.where(trusted, 0.0, no), np.where(trusted, _NEVER, yes)
+        out = np.empty((len(self.shift) + 1, *yes.shape[1:]))
+        out[:1] = no
+        out[1:] = yes[1:] if self.family.through else yes
+        if self.log_kind is not None:
+            out[1:] += self.log_kind[:, None]
+        return out
+
+    def bias(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the bias of a biased row of each cell, given its report; (S - 1, K, n)."""
+        mean = np.repeat(self.shift[:, None], self.K, axis=1)
+        if self.own is None:
+            return mean, np.zeros_like(mean)
+        part = self.own[:, None] / (self.variance + self.own[:, None])
+        return mean + part * (self.outcome["y"] - self.centre - mean), part * self.variance
 
     # --- the sizes of a bias ---
 
-    def sizes(self) -> list[_Size]:
-        """The sizes that a biased row may have, with their weights."""
+    def _sizes(self) -> None:
+        """What each size adds to the centre and the variance, its log weight, and how they move."""
         family = self.family
-        first = self._bins() if family.spread else [self._one()]
-        if family.states == 1:
-            return first
-        q, at = self.of("second"), self.at["second"]
-        share = expit(q)
-        curve = {(at, at): -share * (1.0 - share)}
-        first = [
-            replace(size, log=size.log.plus(_Moves(log_expit(-q), {at: -share}, curve))) for size in first
-        ]
-        return [*first, self._second(_Moves(log_expit(q), {at: 1.0 - share}, curve))]
+        size = np.exp(np.clip(self.of("size"), -4.0, 5.0))
+        at = self.at["size"]
+        self.own: np.ndarray | None = None
+        self.log_kind: np.ndarray | None = None
+        if family.spread:
+            self._bins(size)
+        else:
+            self.shift = size[None]
+        if family.states == 2:
+            self._second(size)
+        part, twice = (1, len(self.shift) + 1), None if self.own is None else 2.0 * self.own
+        self.of_sizes.moves.append(Move(at, part, c=self.shift, v=twice))
+        four = None if twice is None else 2.0 * twice
+        self.of_sizes.curves.append(Curve(at, at, part, c=self.shift, v=four))
 
-    def _one(self) -> _Size:
-        at, size = self.at["size"], np.exp(np.clip(self.of("size"), -4.0, 5.0))
-        return _Size(_Moves(np.zeros_like(size)), _Moves(size, {at: size}, {(at, at): size}))
-
-    def _second(self, log: _Moves) -> _Size:
-        """The second size: (1.5 + exp(more)) times the first."""
-        a, b = self.at["size"], self.at["more"]
-        size, extra = np.exp(np.clip(self.of("size"), -4.0, 5.0)), np.exp(np.clip(self.of("more"), -3.0, 3.0))
-        shift, part = size * (1.5 + extra), size * extra
-        return _Size(log, _Moves(shift, {a: shift, b: part}, {(a, a): shift, (a, b): part, (b, b): part}))
-
-    def _bins(self) -> list[_Size]:
+    def _bins(self, size: np.ndarray) -> None:
         """Five sizes: the lognormal spread, each bin with its own mean and variance."""
         a, b = self.at["size"], self.at["spread"]
-        size = np.exp(np.clip(self.of("size"), -4.0, 5.0))
         log_tau = np.clip(self.of("spread"), -5.0, 0.4)
         if np.ptp(log_tau) == 0.0:
             # The same for all rows, as it is without terms: once is enough.
             log_tau = log_tau[:1]
-        even, square = np.full_like(size, -np.log(BINS)), size**2
-        out = []
-        for m, m1, m2, v, v1, v2 in zip(*bin_moments(np.exp(log_tau)), strict=True):
-            curve = {(a, a): size * m, (a, b): size * m1, (b, b): size * m2}
-            shift = _Moves(size * m, {a: size * m, b: size * m1}, curve)
-            curve = {(a, a): 4.0 * square * v, (a, b): 2.0 * square * v1, (b, b): square * v2}
-            variance = _Moves(square * v, {a: 2.0 * square * v, b: square * v1}, curve)
-            out.append(_Size(_Moves(even), shift, variance))
-        return out
+        m, m1, m2, v, v1, v2 = bin_moments(np.exp(log_tau))
+        square = size**2
+        self.shift, self.own = size * m, square * v
+        self.log_kind = np.full((BINS, 1), -np.log(BINS))
+        part = (1, BINS + 1)
+        by_c, by_v = size * m1, square * v1
+        self.of_sizes.moves.append(Move(b, part, c=by_c, v=by_v))
+        self.of_sizes.curves += [
+            Curve(a, b, part, c=by_c, v=2.0 * by_v),
+            Curve(b, b, part, c=size * m2, v=square * v2),
+        ]
 
-    # --- one cell ---
+    def _second(self, size: np.ndarray) -> None:
+        """The second size: (1.5 + exp(more)) times the first, of a share of the biased."""
+        a, b, at, q = self.at["size"], self.at["more"], self.at["second"], self.of("second")
+        part = (len(self.shift) + 1, len(self.shift) + 2)
+        extra = np.exp(np.clip(self.of("more"), -3.0, 3.0))
+        by = (size * extra)[None]
+        self.shift = np.vstack([self.shift, size * (1.5 + extra)])
+        if self.own is not None:
+            self.own = np.vstack([self.own, np.zeros_like(size)])
+        yes, share = log_expit(q), expit(q)
+        even = 0.0 if self.log_kind is None else self.log_kind
+        self.log_kind = np.vstack([np.broadcast_to(yes - q + even, (part[0] - 1, len(q))), yes])
+        g = np.vstack([np.broadcast_to(-share, (part[0] - 1, len(q))), 1.0 - share])
+        self.of_sizes.moves += [Move(b, part, c=by), Move(at, (1, part[1]), g=g)]
+        self.of_sizes.curves += [
+            Curve(a, b, part, c=by),
+            Curve(b, b, part, c=by),
+            Curve(at, at, (1, part[1]), g=np.broadcast_to(-share * (1.0 - share), g.shape)),
+        ]
 
-    def centre(self, j: int) -> _Moves:
-        """Centre of a component or a spike without a bias."""
-        if j >= self.family.components:
-            return _Moves(np.full_like(self.mean, self.family.spikes[j - self.family.components]))
-        mean = self.at["mean"]
-        centre = _Moves(self.mean, {mean: np.ones_like(self.mean)})
-        if j == 0:
-            return centre
-        scale, skew, d = self.at["scale"], self.at["skew"], self.at[f"d{j}"]
-        unit = self.s * self.h
-        away = unit * self.of(f"d{j}")
-        curve = dict.fromkeys(((scale, scale), (scale, skew), (skew, skew)), away)
-        return centre.plus(
-            _Moves(away, {scale: away, skew: away, d: unit}, curve | {(scale, d): unit, (skew, d): unit})
-        )
-
-    def variance(self, j: int) -> _Moves:
-        """Variance of a component or a spike without a bias."""
-        if j >= self.family.components:
-            return _Moves(np.full_like(self.mean, SPIKE_SD**2))
-        scale = self.at["scale"]
-        if j == 0:
-            v = self.s**2
-            return _Moves(v, {scale: 2.0 * v}, {(scale, scale): 4.0 * v})
-        r = self.at[f"r{j}"]
-        v = (self.s * np.exp(np.clip(self.of(f"r{j}"), -4.0, 4.0))) ** 2
-        curve = dict.fromkeys(((scale, scale), (scale, r), (r, r)), 4.0 * v)
-        return _Moves(v, {scale: 2.0 * v, r: 2.0 * v}, curve)
-
-    def bias_of(self, j: int, size: _Size | None) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance (n,) of the bias of a row of this cell, given its report."""
-        none = np.zeros_like(self.mean)
-        if size is None or size.variance is None:
-            return (none if size is None else size.shift.value), none
-        v0, own = self.variance(j).value, size.variance.value
-        part = own / (v0 + own)
-        return size.shift.value + part * (self.y - self.centre(j).value - size.shift.value), part * v0
-
-    def cell(self, j: int, size: _Size | None) -> Cell:
-        """Part j, without a bias or with one of this size."""
-        c, v = self.centre(j), self.variance(j)
-        if size is not None:
-            c = c.plus(size.shift)
-            v = v if size.variance is None else v.plus(size.variance)
-        density = (
-            of_point(self.y, c.value, v.value)
-            if self.ends is None
-            else of_report(*self.ends, c.value, v.value)
-        )
-        made = Cell(self.weights[0][j] + density.log)
-        if self.derivatives:
-            _add_density(made, density, c, v)
-        if self.family.states:
-            self._add_who(made, j, size)
-        if size is not None:
-            made.log = made.log + size.log.value
-        if self.derivatives:
-            self._add_weights(made, j, size)
+    def size_moves(self) -> Moves:
+        """How the sizes move with the predictors, and who has one."""
+        if not self.family.states or self.family.through:
+            return self.of_sizes
+        at, p = self.at["who"], expit(self.of("who"))
+        count = len(self.shift) + 1
+        g = np.empty((count, len(p)))
+        g[0] = -p
+        g[1:] = 1.0 - p
+        if "trusted" in self.outcome:
+            g[:, self.outcome["trusted"]] = 0.0
+            p = np.where(self.outcome["trusted"], 0.0, p)
+        made = Moves([Move(at, (0, count), g=g), *self.of_sizes.moves], list(self.of_sizes.curves))
+        made.alike[at, at] = -p * (1.0 - p)
         return made
 
-    def _odds(self, j: int, size: _Size | None) -> _Moves:
-        """Log odds of being biased, of a row whose true value is its report less a bias of this size."""
-        who = self.at["who"]
-        odds = _Moves(self.of("who"), {who: np.ones_like(self.mean)})
-        # On a spike the true value is told by the spike's weight.
-        if not self.family.through or j >= self.family.components:
-            return odds
-        mean, scale, through = self.at["mean"], self.at["scale"], self.at["through"]
-        slope = self.of("through")
-        shift = _Moves(np.zeros_like(self.mean)) if size is None else size.shift
-        away = (self.y - shift.value - self.mean) / self.s
-        by, step = slope / self.s, 1.0 / self.s
+    @cached_property
+    def odds(self) -> tuple[np.ndarray, dict[int, np.ndarray], dict[tuple[int, int], np.ndarray]]:
+        """Log odds (S, K, n) of being biased where the true value decides it too, and how they move.
+
+        The true value is the report less the size. On a spike it is told by the spike's weight.
+        """
+        at, slope, step = self.at, self.of("through"), 1.0 / self.s
+        mean, scale, through, by = at["mean"], at["scale"], at["through"], slope * step
+        S, n = len(self.shift) + 1, len(step)
+        away = np.empty((S, n))
+        away[0] = (self.outcome["y"] - self.of("mean")) * step
+        away[1:] = away[0] - self.shift * step
         first = {through: away, mean: -by, scale: -slope * away}
-        second = {(mean, through): -step, (scale, through): -away, (mean, scale): by}
-        second[scale, scale] = slope * away
-        for a, value in shift.first.items():
-            first[a] = -by * value
-            second |= {(a, through): -step * value, (a, scale): by * value}
-        second |= {key: -by * value for key, value in shift.second.items()}
-        return odds.plus(_Moves(slope * away, first, second))
+        second = {
+            (mean, through): -step,
+            (scale, through): -away,
+            (mean, scale): by,
+            (scale, scale): slope * away,
+        }
+        for move in self.of_sizes.moves:
+            if move.c is not None:
+                value = in_kinds(move.c, move.part, (S, n))
+                first[move.at] = -by * value
+                second |= {(move.at, through): -step * value, (scale, move.at): by * value}
+        for curve in self.of_sizes.curves:
+            if curve.c is not None:
+                second[curve.a, curve.b] = -by * in_kinds(curve.c, curve.part, (S, n))
 
-    def _add_who(self, cell: Cell, j: int, size: _Size | None) -> None:
-        """The chance of being biased, or of not being so."""
-        odds, biased = self._odds(j, size), size is not None
-        chance = log_expit(odds.value if biased else -odds.value)
-        if self.trusted is not None:
-            chance = np.where(self.trusted, _NEVER if biased else 0.0, chance)
-        cell.log = cell.log + chance
-        if not self.derivatives:
-            return
-        p = expit(odds.value)
-        if self.trusted is not None:
-            p = np.where(self.trusted, float(biased), p)
-        slope, curve = (1.0 - p if biased else -p), -p * (1.0 - p)
-        for a, value in odds.first.items():
-            cell.first[a] = slope * value + cell.first.get(a, 0.0)
-            for b, other in odds.first.items():
-                if a <= b:
-                    cell.add(a, b, curve * value * other)
-        for (a, b), value in odds.second.items():
-            cell.add(a, b, slope * value)
+        def spread_out(value: np.ndarray) -> np.ndarray:
+            whole = np.zeros((S, self.K, n))
+            whole[:, : self.J] = value[:, None] if value.ndim == 2 else value
+            return whole
 
-    def _add_weights(self, cell: Cell, j: int, size: _Size | None) -> None:
-        if size is not None:
-            cell.first |= size.log.first
-            for (a, b), value in size.log.second.items():
-                cell.add(a, b, value)
+        moved = {place: spread_out(value) for place, value in first.items()} | {
+            at["who"]: np.ones((S, self.K, n))
+        }
+        bent = {(min(key), max(key)): spread_out(value) for key, value in second.items()}
+        return self.of("who") + spread_out(slope * away), moved, bent
+
+    # --- components and spikes ---
+
+    def component_moves(self) -> Moves:
+        """How the components move with the predictors, and the weights of all parts."""
+        at, J, all_of = self.at, self.J, (0, self.J)
+        scale, twice = at["scale"], 2.0 * self.variance[:J]
+        four = 2.0 * twice
+        made = Moves([Move(at["mean"], all_of, c=ONE), Move(scale, all_of, v=twice)])
+        made.curves.append(Curve(scale, scale, all_of, v=four))
+        if J > 1:
+            skew, late, away = at["skew"], (1, J), self.away
+            # Of the scale and the skew, what moves centres of components but the first.
+            made.moves[1] = Move(scale, all_of, c=np.vstack([np.zeros_like(away[:1]), away]), v=twice)
+            made.moves.append(Move(skew, late, c=away))
+            both = ((scale, scale), (scale, skew), (skew, skew))
+            made.curves += [Curve(a, b, late, c=away) for a, b in both]
+        for j in range(1, J):
+            part, d, r, unit = (j, j + 1), at[f"d{j}"], at[f"r{j}"], self.unit[None]
+            made.moves += [Move(d, part, c=unit), Move(r, part, v=twice[j : j + 1])]
+            made.curves += [
+                Curve(scale, d, part, c=unit),
+                Curve(skew, d, part, c=unit),
+                Curve(scale, r, part, v=four[j : j + 1]),
+                Curve(r, r, part, v=four[j : j + 1]),
+            ]
+        self._add_weights(made)
+        return made
+
+    def _add_weights(self, made: Moves) -> None:
         places = [self.at[name] for name in self.family.weights]
-        share = self.weights[1]
         for k, at in enumerate(places, start=1):
-            cell.first[at] = (1.0 if k == j else 0.0) - share[k]
+            g = np.repeat(-self.weight[k : k + 1], self.K, axis=0)
+            g[k] += 1.0
+            made.moves.append(Move(at, (0, self.K), g=g))
             for other, further in enumerate(places[k - 1 :], start=k):
-                cell.add(at, further, -share[k] * ((1.0 if other == k else 0.0) - share[other]))
-
-
-def _add_density(cell: Cell, density: Density, c: _Moves, v: _Moves) -> None:
-    """Derivatives of the density through its centre and variance."""
-    for quantity, slope in ((c, density.c), (v, density.v)):
-        for a, value in quantity.first.items():
-            cell.first[a] = slope * value + cell.first.get(a, 0.0)
-        for (a, b), value in quantity.second.items():
-            cell.add(a, b, slope * value)
-    for one, curve in ((c, density.cc), (v, density.vv)):
-        for a, value in one.first.items():
-            for b, further in one.first.items():
-                if a <= b:
-                    cell.add(a, b, curve * value * further)
-    for a, value in c.first.items():
-        for b, further in v.first.items():
-            cell.add(a, b, (2.0 if a == b else 1.0) * density.cv * value * further)
-
-
-def bin_moments(tau: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Mean and variance (BINS, n) of exp(tau x - tau^2/2) in each bin, with two derivatives by log tau."""
-    step = 1e-3
-    at = [_moments(tau * np.exp(shift)) for shift in (-step, 0.0, step)]
-    out: list[np.ndarray] = []
-    for low, middle, high in zip(*at, strict=True):
-        out += [middle, (high - low) / (2.0 * step), (high - 2.0 * middle + low) / step**2]
-    return tuple(out)
-
-
-def _moments(tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    cuts = _CUTS[:, None]
-    mean = BINS * np.diff(ndtr(cuts - tau), axis=0)
-    square = BINS * np.exp(tau**2) * np.diff(ndtr(cuts - 2.0 * tau), axis=0)
-    return mean, np.maximum(square - mean**2, 1e-14)
+                made.alike[at, further] = -self.weight[k] * (float(k == other) - self.weight[other])
