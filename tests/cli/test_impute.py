@@ -23,3 +23,19 @@ def test_tables_out_and_said(tmp_path, capsys):
     assert len(pd.read_csv(said["files"][0])) == 300
     assert main([*command, "--m", "0"]) == 2
     assert "m=0" in capsys.readouterr().err
+
+
+def test_a_folder_of_tables_is_no_stream(tmp_path, capsys, monkeypatch):
+    """Standard output was "a bug in proxycal", for a folder that was read as a file."""
+    sim = pc.simulate(n=120, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+    monkeypatch.chdir(tmp_path)
+    sim.table.to_csv("table.csv", index=False)
+    pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(sim.table).save("run")
+    assert main(["impute", "run", "table.csv", "--m", "2", "--out", "-"]) == 2
+    assert "'-' is standard output" in capsys.readouterr().err
+    assert not (tmp_path / "-").exists()
+    assert main(["impute", "run", "table.csv", "--m", "2", "--out", "made.xlsx"]) == 0
+    assert sorted(path.name for path in (tmp_path / "made.xlsx").iterdir()) == [
+        "table-01.csv",
+        "table-02.csv",
+    ]

@@ -75,6 +75,22 @@ def test_one_total_at_the_end_is_found_by_its_sums():
     assert total_rows_of(pd.concat([table, pd.DataFrame([total])])).rows.tolist() == [len(table)]
 
 
+def test_sums_of_few_values_are_found_by_their_size():
+    """Counts of about 20, subtotals of 100 rows each, a rate and an income that are means: no label, no claim."""
+    rng = np.random.default_rng(44)
+    counts = np.round(np.exp(rng.normal([3.0, 4.0, 2.0], 1.0, size=(300, 3)))) + 1.0
+    means = np.column_stack([rng.random(300).round(3), np.round(40_000 + 9_000 * rng.normal(size=300))])
+    blocks = [slice(start, start + 100) for start in (0, 100, 200)]
+    rows = [
+        np.vstack([np.hstack([counts[b], means[b]]), np.r_[counts[b].sum(axis=0), means[b].mean(axis=0)]])
+        for b in blocks
+    ]
+    table = np.vstack(rows)
+    table[:, 4] = table[:, 4].round()
+    assert total_rows({}, table).rows.tolist() == [100, 201, 302]
+    assert total_rows({}, table[:, [0, 1, 3]]).rows.tolist() == [100, 201, 302]
+
+
 def test_the_kind_of_frame_does_not_matter():
     table = with_totals("Total", "Grand total")
     assert total_rows_of(pl.from_pandas(table)).rows.tolist() == [*SUBTOTALS, GRAND]

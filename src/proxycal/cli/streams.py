@@ -70,7 +70,7 @@ def streamed(command: Command) -> Command:
     """The command with --verbose, and with streams where it reads or writes tables."""
     parameters = inspect.signature(command).parameters
     reads = bool(parameters.keys() & set(_READ))
-    writes = reads and {"safe_csv", "out", "quiet"} <= parameters.keys()
+    writes = reads and {"safe_csv", "out", "quiet"} <= parameters.keys() and not _writes_a_folder(command)
 
     @functools.wraps(command)
     def called(**values: Any) -> None:
@@ -88,6 +88,12 @@ def streamed(command: Command) -> Command:
     more = {"format": (_Format, None), "verbose": (_Verbose, 0)}
     _add(called, command, {name: more[name] for name in (["format"] if writes else []) + ["verbose"]})
     return called
+
+
+def _writes_a_folder(command: Command) -> bool:
+    """Whether --out is a folder of tables, which no stream and no workbook can hold."""
+    options = getattr(get_type_hints(command, include_extras=True)["out"], "__metadata__", ())
+    return any(getattr(option, "metavar", None) == "DIR" for option in options)
 
 
 def _add(called: Command, command: Command, options: dict[str, tuple[Any, Any]]) -> None:

@@ -29,6 +29,8 @@ MOST_ROWS, _MOST_COLUMNS = 100_000, 8
 # The same label in more rows than this may be a category, such as a total loss: their numbers must agree.
 _OFTEN, _MOST_OF = 5, 0.9
 _DIGITS = 6
+# A round number is as frequent as so many others.
+_HEAPED = 4.0
 _MOST_BLOCKS = 500
 _LISTED = 10
 WHY = "Totals count their rows twice, and a fit takes them for biased reports."
@@ -196,21 +198,28 @@ def _sums(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     x = numbers[:, _amounts(numbers)]
     if not 3 <= len(x) <= MOST_ROWS or x.shape[1] < 2:
         return known
-    values = _values(x)
+    step = np.array([_step(column[np.isfinite(column)]) for column in x.T])
+    # That amounts are in hundreds is not held against a sum of few rows, which would often not be seen.
+    values = _values(x, np.minimum(step, 1.0))
     order = np.argsort(-values, kind="stable")[:_MOST_COLUMNS]
-    x, values = np.nan_to_num(x[:, order]), values[order]
+    x, values, step = np.nan_to_num(x[:, order]), values[order], step[order]
     different = _different(x)
-    x, values = x[:, different], values[different]
+    x, values, step = x[:, different], values[different], step[different]
+    bits = np.log10(np.maximum(values, x / (_HEAPED * step)))
     while True:
         left = np.flatnonzero(~known)
-        found = _sums_above(x[left], values) | _sums_above(x[left][::-1], values)[::-1]
+        found = _sums_above(x[left], bits[left]) | _sums_above(x[left][::-1], bits[left][::-1])[::-1]
         if not found.any():
             return known
         known[left[found]] = True
 
 
-def _sums_above(x: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(m,) rows that are the sums of two rows or more right above them; values (k,) as in `_values`.
+def _sums_above(x: NDArray[np.float64], bits: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(m,) rows that are the sums of two rows or more right above them.
+
+    bits : (m, k) how unlikely it is that a number is a given sum by chance, as a power of ten. A column that
+    takes v values takes one of them in one row of v; and it is at most 1 / s likely to be the sum s, as
+    larger amounts are no more frequent than smaller ones, but for round numbers.
 
     Row i is the sum of rows j to i - 1 where the sums S of the first rows have S_j = S_i - x_i. Amounts are
     not negative, so S rises and j is found by bisection; j must be the same in several columns.
@@ -226,7 +235,6 @@ def _sums_above(x: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
         high[:, c] = np.searchsorted(S[:, c], wanted[:, c] + slack[:, c], side="right") - 1
     high = np.minimum(high, np.arange(m)[:, None] - 2)
     possible = (low <= high) & (x > 0.0)
-    bits = np.log10(values)
     return _anywhere(low, high, possible, bits) | _in_a_chain(low, high, possible, bits)
 
 
@@ -239,7 +247,7 @@ def _anywhere(
     for anchor in range(k):
         agree = possible & possible[:, [anchor]]
         agree &= (low <= high[:, [anchor]]) & (high[:, [anchor]] <= high)
-        others = (agree * bits).sum(axis=1) - bits[anchor]
+        others = (agree * bits).sum(axis=1) - bits[:, anchor]
         found |= agree[:, anchor] & (others >= np.log10(_CHANCE * m * k))
     return found
 
@@ -252,7 +260,7 @@ def _in_a_chain(
     found, start = np.zeros(m, dtype=bool), 0
     for _ in range(_MOST_BLOCKS):
         agree = possible[start:] & (low[start:] <= start) & (start <= high[start:])
-        sure = (agree.sum(axis=1) >= 2) & ((agree * bits).sum(axis=1) >= np.log10(_CHANCE * m))
+        sure = (agree.sum(axis=1) >= 2) & ((agree * bits[start:]).sum(axis=1) >= np.log10(_CHANCE * m))
         if not sure.any():
             break
         start += int(np.argmax(sure)) + 1
@@ -269,15 +277,19 @@ def _amounts(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(usable & (~gone & (numbers > 0.0)).any(axis=0))
 
 
-def _values(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _values(x: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
     """(k,) how many values a column usually takes: its middle half in units of its last digit."""
-    taken = np.ones(x.shape[1])
-    for c in range(x.shape[1]):
-        column = x[np.isfinite(x[:, c]), c]
-        spread = float(np.subtract(*np.quantile(column, [0.75, 0.25])))
-        digits = next((d for d in range(_DIGITS) if _has_digits(column, d)), _DIGITS)
-        taken[c] = max(spread * 10.0**digits, 1.0)
-    return taken
+    spread = np.subtract(*np.nanquantile(x, [0.75, 0.25], axis=0))
+    return np.maximum(spread / step, 1.0)
+
+
+def _step(column: NDArray[np.float64]) -> float:
+    """The unit of the last digit: the largest power of ten that all values are multiples of.
+
+    >>> _step(np.array([1200.0, 300.0])), _step(np.array([0.25, 3.0]))
+    (100.0, 0.01)
+    """
+    return next((10.0**-d for d in range(-_DIGITS, _DIGITS) if _has_digits(column, d)), 10.0**-_DIGITS)
 
 
 def _has_digits(x: NDArray[np.float64], digits: int) -> bool:
