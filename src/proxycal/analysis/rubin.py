@@ -59,7 +59,8 @@ def pool_arrays(
         share = np.where(total > 0.0, missing / total, 0.0)
         df = degrees(m, share, np.asarray(df_complete, dtype=float))
         riv = missing / inside
-        fmi = np.where(share > 0.0, (riv + 2.0 / (df + 3.0)) / (riv + 1.0), 0.0)
+        # Draws that are all alike differ by rounding.
+        fmi = np.where(share > 1e-12, (riv + 2.0 / (df + 3.0)) / (riv + 1.0), 0.0)
     fmi = np.where(np.isfinite(fmi), fmi, 1.0)
     se = np.sqrt(np.maximum(total, 0.0))
     reach = stdtrit(df, 0.5 + level / 2.0) * se
