@@ -132,3 +132,18 @@ def test_sizes_by_level_are_terms(world):
     if len(size) == 2:
         assert list(size.index) == ["town=a", "town=b"]
     np.testing.assert_allclose(size["estimate"], 8.0, atol=0.3)
+
+
+def test_maketables_reads_the_same_coefficients(world, model):
+    table, tidied = model.__maketables_coef_table__, model.tidy()
+    assert list(table.columns) == ["b", "se", "t", "p", "ci95l", "ci95u"]
+    assert table.index.name == "Coefficient"
+    assert table.index[:2].tolist() == ["who: (Intercept)", "who: income"]
+    assert table.loc["alpha", "b"] == model.alpha_
+    np.testing.assert_array_equal(table["p"], tidied["p_value"])
+    assert model.__maketables_stat__("N") == N
+    assert model.__maketables_stat__("verdict") == "bias found"
+    assert model.__maketables_stat__("adj_r2") is None
+    assert model.__maketables_depvar__ == "y"
+    unfitted = pc.ProxyCalibrator(pc.Roles("y", ["p1"], ["income"]), direction="over")
+    assert not hasattr(unfitted, "__maketables_coef_table__")

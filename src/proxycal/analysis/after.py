@@ -188,6 +188,25 @@ class AfterCalibration:
 
         return vcov(self._fitted())
 
+    # What maketables reads of a result, which need not be installed for it.
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        """The coefficients of `tidy` as maketables reads them."""
+        from proxycal.analysis.tidy import coefficient_table
+
+        return coefficient_table(self._fitted())
+
+    def __maketables_stat__(self, key: str) -> Any:
+        """One figure of `glance` by its name; "N" is the number of rows. None where there is none."""
+        row = self.glance().iloc[0]
+        return row.get({"N": "n"}.get(key, key))
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        """The report."""
+        return str(self._fitted().roles.outcome)
+
     if TYPE_CHECKING:
 
         def _fitted(self) -> Fit: ...

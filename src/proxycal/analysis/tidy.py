@@ -77,6 +77,24 @@ def confint(fit: Fit, level: float | None) -> pd.DataFrame:
     return pd.DataFrame({"low": own.estimate - reach, "high": own.estimate + reach}, index=_index(own))
 
 
+def coefficient_table(fit: Fit) -> pd.DataFrame:
+    """The coefficients with the names of maketables, those of "who" and "content" with their component."""
+    made, ends = tidy(fit), confint(fit, 0.95)
+    index = [
+        term if part == "size" else f"{part}: {term}"
+        for part, term in zip(made["component"], made["term"], strict=True)
+    ]
+    columns = {
+        "b": made["estimate"],
+        "se": made["std_error"],
+        "t": made["statistic"],
+        "p": made["p_value"],
+        "ci95l": ends["low"].to_numpy(),
+        "ci95u": ends["high"].to_numpy(),
+    }
+    return pd.DataFrame(columns).set_axis(pd.Index(index, name="Coefficient"), axis=0)
+
+
 def vcov(fit: Fit) -> pd.DataFrame:
     """The covariance, labelled."""
     own = in_units(fit)
