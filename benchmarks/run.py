@@ -10,6 +10,7 @@ from benchmarks import (
     after,
     counts,
     coverage,
+    databases,
     drift,
     gradual,
     invariants,
@@ -66,6 +67,7 @@ BENCHES = {
 TIMINGS = {
     "speed": speed.page,
     "scale": scale.page,
+    "databases": databases.page,
     "validated-scale": validated_scale.page,
     "workers": workers.page,
 }

@@ -15,6 +15,7 @@ from proxycal.testing.worlds import draw_world
 sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import chromium, missing
+from configured import configure
 
 # Its module hides torch from the process that imports it, and pytest looks for examples in all modules.
 collect_ignore = ["without_torch"]
@@ -28,6 +29,14 @@ def browser(tmp_path_factory):
         pytest.skip(reason)
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
+
+
+@pytest.fixture(scope="session", autouse=True)
+def configuration():
+    """What scripts/configurations.py asks for; nothing otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        configure(patch)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -39,3 +39,20 @@ def test_a_folder_of_tables_is_no_stream(tmp_path, capsys, monkeypatch):
         "table-01.csv",
         "table-02.csv",
     ]
+
+
+def test_json_lines_in_and_csv_out(tmp_path, capsys):
+    sim = pc.simulate(n=200, d_z=1, d_e=2, n_proxies=2, alpha=5.0, random_state=0)
+    table = sim.table.assign(code="007")
+    table.to_json(tmp_path / "table.jsonl", orient="records", lines=True, double_precision=15)
+    pc.ProxyCalibrator(sim.roles, direction="over", method="moments").fit(table).save(tmp_path / "run")
+    command = ["impute", str(tmp_path / "run"), str(tmp_path / "table.jsonl"), "--m", "2", "--json"]
+    assert main([*command, "--out", str(tmp_path / "made"), "--format", "csv"]) == 0
+    first, _ = json.loads(capsys.readouterr().out)["files"]
+    made = pd.read_csv(first, dtype={"code": str})
+    assert (made["code"] == "007").all()
+    assert (made["p_1"] - table["p_1"]).abs().max() < 1e-12
+    # A folder of tables is no stream, and no other format is made up.
+    assert main([*command, "--out", str(tmp_path / "other"), "--format", "jsonl"]) == 2
+    assert "use csv or parquet" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()

@@ -93,6 +93,7 @@ BROKEN: list[tuple[str, Any, list[str]]] = [
     ("weight", [1e80] + [1.0] * 59, ["'weight'", "too large"]),
     ("county", [None] + ["a"] * 59, ["'county'", "cluster", "1 missing", "index 0"]),
     ("county", [[1]] * N, ["'county'"]),
+    ("county", ["a"] * N, ["'county'", "cluster", "one value in all 60 rows"]),
     ("audited", ["yes"] * N, ["'audited'", "truth"]),
     ("audited", [np.inf] + [np.nan] * 59, ["'audited'", "infinite"]),
 ]

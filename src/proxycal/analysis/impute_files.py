@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from proxycal.analysis.impute import complete, flat_text, require_draws, seed_of
 from proxycal.effect.draws import draw_truth, draws_of
-from proxycal.errors import ProxycalWarning, TableError
+from proxycal.errors import ProxycalWarning, SettingsError, TableError
 from proxycal.files import explained, kind_of
 from proxycal.safe_csv import safe_table
 from proxycal.scale.parts import stem_and_ending
@@ -53,6 +53,7 @@ def impute_files(
     random_state: int | None = None,
     include: Sequence[str] = (),
     safe: bool = False,
+    kind: str | None = None,
 ) -> ImputedFiles:
     """Write m completed tables of a file into a folder: NAME-01.parquet, NAME-02.parquet, ...
 
@@ -71,6 +72,8 @@ def impute_files(
         As in `ProxyCalibrator.impute`.
     safe : bool, default False
         Whether text of a CSV that a spreadsheet would run as a formula gets an apostrophe before it.
+    kind : "csv" or "parquet", default None
+        How the files are written; None for like the table.
 
     Examples
     --------
@@ -85,13 +88,15 @@ def impute_files(
     (3, 400)
 
     """
+    if kind not in (None, "csv", "parquet"):
+        raise SettingsError(f"completed tables cannot be written as {kind!r}: use csv or parquet")
     fit = load_fit(run)
     require_draws(fit, m)
     source = look_at(os.path.abspath(table), text=fit.roles.text)
     absent = [name for name in (fit.roles.outcome, *include) if name not in source.columns]
     if absent:
         raise TableError(f"'{table}' has no column '{absent[0]}': check the name and the file")
-    paths = _paths(Path(out), source, m)
+    paths = _paths(Path(out), source, m, kind)
     with explained(Path(out), "written"):
         check_folder(out)
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -115,9 +120,9 @@ def impute_files(
     return ImputedFiles(fit.verdict, rows, unanswered, files, bool(fit.why_left_alone))
 
 
-def _paths(folder: Path, source: Source, m: int) -> list[Path]:
+def _paths(folder: Path, source: Source, m: int, kind: str | None) -> list[Path]:
     stem, ending = stem_and_ending(source.path)
-    ending = ".csv" if source.kind == "workbook" else ending
+    ending = f".{kind}" if kind else ".csv" if source.kind == "workbook" else ending
     width = max(2, len(str(m)))
     return [folder / f"{stem}-{number:0{width}d}{ending}" for number in range(1, m + 1)]
 

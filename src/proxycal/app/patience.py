@@ -1,4 +1,8 @@
-"""Connections that say nothing are closed: one that is held open and never used is one that others lack."""
+"""Connections that say nothing are closed: one that is held open and never used is one that others lack.
+
+Where many of them come at once, those that have waited longest go first: whoever speaks, as the browser of the
+page's owner does as soon as its line is open, is answered at once.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ class Patient(H11Protocol):
         """A line was opened: its first request is due."""
         super().connection_made(transport)
         self._await_headers()
+        self._make_way()
 
     def data_received(self, data: bytes) -> None:
         """Something came: it ends the wait if the headers are whole with it."""
@@ -47,7 +52,20 @@ class Patient(H11Protocol):
             self._late.cancel()
             self._late = None
 
+    def _make_way(self) -> None:
+        """Half of all lines may be silent; beyond, the oldest of these is closed for the one that has come."""
+        lines = (line for line in self.connections if isinstance(line, Patient))
+        silent = {line: line._late.when() for line in lines if line._late is not None}
+        if self.limit_concurrency is not None and len(silent) > self.limit_concurrency // 2:
+            min(silent, key=lambda line: silent[line])._end_wait()
+
+    def _end_wait(self) -> None:
+        self._stop_waiting()
+        self._give_up()
+
     def _give_up(self) -> None:
         self._late = None
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
+            # Closed lines are counted until the loop comes round to them.
+            self.connections.discard(self)

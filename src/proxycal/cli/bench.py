@@ -24,7 +24,8 @@ def bench(
         typer.Argument(
             help="accuracy, after, counts, coverage, gradual, invariants, invariants-long, losses, "
             "losses-selection, nations, null, one-model, sampled, surveys, updates, validated, "
-            "validated-means, violations, worlds, worlds-tuning, speed, scale, validated-scale or workers."
+            "validated-means, violations, worlds, worlds-tuning, speed, scale, databases, validated-scale "
+            "or workers."
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of under two minutes.")] = False,

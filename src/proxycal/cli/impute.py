@@ -24,6 +24,9 @@ def impute(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the draws (default: that of the fit).")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="How they are written: csv or parquet (default: like the table).")
+    ] = None,
     safe_csv: SafeCsv = False,
     quiet: Quiet = False,
     json_output: Json = False,
@@ -33,7 +36,7 @@ def impute(
     from proxycal.table.wording import counted
 
     with console.working("imputing", quiet):
-        done = impute_files(run, table, out, m, seed, include or (), safe_csv)
+        done = impute_files(run, table, out, m, seed, include or (), safe_csv, format)
     if json_output:
         facts = {"verdict": done.verdict, "rows": done.rows, "unanswered": done.unanswered}
         console.print_json({**facts, "out": str(out), "files": list(done.files)})

@@ -75,7 +75,7 @@ def streamed(command: Command) -> Command:
     @functools.wraps(command)
     def called(**values: Any) -> None:
         console.log_to_stderr(values.pop("verbose", 0))
-        form = values.pop("format", None)
+        form = values.pop("format", None) if writes else None
         if form is not None and (form not in _FORMATS or values["out"] != _STANDARD):
             raise SettingsError(f"--format {form}: it is for --out -, and one of {', '.join(_FORMATS)}")
         out = values["out"] if writes else None
