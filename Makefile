@@ -15,7 +15,7 @@ PYTEST := -m pytest -n 2 --dist worksteal -p no:shiny-test
 NUMERICAL := tests/mixture tests/effect tests/methods tests/scale/test_fit.py tests/test_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-slow test-plain test-wheel lint format types docs dist bench fuzz fuzz-long
+.PHONY: help demo app test test-slow test-plain test-configurations test-r test-wheel lint format types docs dist bench fuzz fuzz-long
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -61,6 +61,12 @@ test-slow: .venv/.everything ## the slow tests: accuracy over seeds, the wheel i
 
 test-plain: .venv/.everything ## the numerical tests as on an old processor: results must not depend on it
 	$(ONE_THREAD) $(BIN)/python scripts/plain_cpu.py $(PYTEST) -m "not slow" $(NUMERICAL)
+
+test-configurations: .venv/.everything ## tests of answers in other configurations: pieces of 7 rows, polars, saved, ...
+	$(BIN)/python scripts/configurations.py
+
+test-r: .venv/.everything ## the R package: the digits of Python, and R CMD check (skipped where R is not there)
+	$(ONE_THREAD) $(BIN)/python -m pytest -rs tests/r
 
 fuzz: .venv/.everything ## random tables: what must hold of every answer, in 2,000 fits (stopped, it goes on)
 	$(ONE_THREAD) $(BIN)/proxycal bench invariants --resume

@@ -39,7 +39,7 @@ STEPS = (
 )  # fmt: skip
 WORDS = {"fit": "fit", "calibrate": "calibrate", "view": "calibrate as SQL", "totals": "totals"}
 # What DuckDB may hold of pages that it has read: by default most of the memory of the machine.
-DUCKDB = {"memory_limit": "256MB", "threads": "1"}
+DUCKDB: dict[str, Any] = {"memory_limit": "256MB", "threads": "1"}
 
 
 def page(quick: bool) -> Page:

@@ -4,7 +4,7 @@ python scripts/configurations.py                 all of them, one after the othe
 python scripts/configurations.py polars saved    these
 python scripts/configurations.py --turn 17       one, another for every number: what CI runs
 
-Rows in pieces of seven, one thread and two, a plain processor, tables as polars, Parquet and Arrow, fits that are
+Rows in pieces of seven, two threads, a plain processor, tables as polars, Parquet and Arrow, fits that are
 saved and loaded, a language that writes commas, a far time zone. `tests/configured.py` makes them.
 """
 

@@ -1,8 +1,8 @@
 """Every test again in another configuration: what scripts/configurations.py asks for, by variables.
 
 PROXYCAL_TEST_PIECES=7         tables are read, fitted and written seven rows at a time
-PROXYCAL_TEST_TABLES=polars    every pandas frame that is fitted or calibrated comes as polars; parquet, arrow: is
-                               fitted as a Parquet file, as an Arrow reader
+PROXYCAL_TEST_TABLES=polars    every pandas frame that is fitted or calibrated comes as polars
+PROXYCAL_TEST_TABLES=parquet   every pandas frame is fitted as a Parquet file; with arrow, as an Arrow reader
 PROXYCAL_TEST_SAVED=1          every fit is saved, loaded and asked again, and answers the same to the bit
 PROXYCAL_TEST_LOCALE=de_DE     numbers and dates of the C library are those of that language
 """
@@ -57,7 +57,7 @@ def configure(patch) -> None:
 
 
 def _plain(table) -> bool:
-    """Whether a frame holds nothing that only pandas knows: names that are no text, an index, mixed columns."""
+    """Whether a frame holds nothing that only pandas knows: an index, mixed columns, other names."""
     if not isinstance(table, pd.DataFrame) or not all(type(name) is str for name in table.columns):
         return False
     if not table.columns.is_unique or not isinstance(table.index, pd.RangeIndex) or not len(table):

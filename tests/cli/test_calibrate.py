@@ -26,7 +26,7 @@ def test_a_missing_column_in_a_new_table(capsys, here, fitted):
     assert "'p_2'" in refused(capsys, here, ["calibrate", str(fitted), "new.csv", "--out", "calibrated.csv"])
 
 
-@pytest.mark.parametrize("name", ["no/such/folder.csv", "table.xlsx", "table.csv/x.csv"])
+@pytest.mark.parametrize("name", ["no/such/folder.csv", "table.xls", "table.csv/x.csv"])
 def test_a_file_that_cannot_be_written(name, capsys, here, fitted):
     refused(capsys, here, ["calibrate", str(fitted), "table.csv", "--out", name])
 

@@ -62,7 +62,7 @@ def test_json_has_the_same_numbers(place, capsys):
     ("options", "words"),
     [
         (["--by", "regio"], "has no column 'regio'"),
-        (["--weights", "minus"], "400 negative values"),
+        (["--weights", "minus"], "negative values, first at rows 2, 3, 4"),
         (["--weights", "region"], "must be numeric"),
         (["--statistic", "median"], "use 'total' or 'mean'"),
         (["--out", "totals.xls"], "totals.xls"),
@@ -86,7 +86,7 @@ def test_five_thousand_groups_and_text_for_the_outcome_write_nothing(place, caps
     pd.concat([table] * 13).assign(many=np.arange(5200)).to_csv(many, index=False)
     table.assign(y="much").to_csv(text, index=False)
     for asked, words in (
-        ([str(many), "--by", "many"], "column 'many' has 5,200 levels or more"),
+        ([str(many), "--by", "many"], "levels or more, and totals are given for at most 4,000"),
         ([str(text)], "column 'y' (outcome) must be numeric but holds text ('much')"),
         ([str(folder / "table.csv"), "--by", "gone"], "has no column 'gone' for the groups of the totals"),
     ):

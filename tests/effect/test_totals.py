@@ -215,7 +215,7 @@ def test_a_method_may_bring_its_own_totals():
 
 
 def test_too_many_groups_are_refused():
-    refuse_groups(MOST_GROUPS)
+    refuse_groups(MOST_GROUPS, "county")
     with pytest.raises(TableError, match="column 'county' has 4,001 levels or more"):
         refuse_groups(MOST_GROUPS + 1, "county")
 

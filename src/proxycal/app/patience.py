@@ -1,7 +1,7 @@
 """Connections that say nothing are closed: one that is held open and never used is one that others lack.
 
-Where many of them come at once, those that have waited longest go first: whoever speaks, as the browser of the
-page's owner does as soon as its line is open, is answered at once.
+Where many of them come at once, those that have waited longest go first: whoever speaks, as the browser of
+the page's owner does as soon as its line is open, is answered at once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Patient(H11Protocol):
             self._late = None
 
     def _make_way(self) -> None:
-        """Half of all lines may be silent; beyond, the oldest of these is closed for the one that has come."""
+        """Half of all lines may be silent; beyond, the oldest of these is closed for one that has come."""
         lines = (line for line in self.connections if isinstance(line, Patient))
         silent = {line: line._late.when() for line in lines if line._late is not None}
         if self.limit_concurrency is not None and len(silent) > self.limit_concurrency // 2:

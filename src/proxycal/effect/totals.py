@@ -71,7 +71,6 @@ class TotalSums:
 
     def __add__(self, other: TotalSums) -> TotalSums:
         labels = tuple(dict.fromkeys((*self.labels, *other.labels)))
-        refuse_groups(len(labels))
         mine, theirs = self._over(labels), other._over(labels)
         sums = {name: mine[name] + theirs[name] for name in _SUMMED}
         jump, chance = (np.hstack([mine[name], theirs[name]]) for name in _KEPT)
@@ -112,12 +111,12 @@ def _most_doubtful(jump: np.ndarray, chance: np.ndarray) -> dict[str, np.ndarray
     return {"jump": np.take_along_axis(jump, top, axis=1), "chance": np.take_along_axis(chance, top, axis=1)}
 
 
-def refuse_groups(count: int, name: str = "") -> None:
+def refuse_groups(count: int, name: str) -> None:
     """Refuse more groups than a table of totals is for."""
     if count > MOST_GROUPS:
         raise TableError(
-            f"{f'column {name!r} has' if name else 'the grouping column has'} {count:,} levels or more, and "
-            f"totals are given for at most {MOST_GROUPS:,}: group them first, or choose a coarser column"
+            f"column {name!r} has {count:,} levels or more, and totals are given for at most "
+            f"{MOST_GROUPS:,}: group them first, or choose a coarser column"
         )
 
 

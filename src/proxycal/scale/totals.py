@@ -130,15 +130,18 @@ def _what_is_left(left: AsReported, rows: int, done: Totals) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PieceSums:
-    """What a piece adds up to: the rows with an answer, None without any, and the others."""
+    """What a piece adds up to: the rows with an answer, None without any, and the others; by which column."""
 
     answered: TotalSums | None
     left: AsReported
+    by: str | None
 
     def __add__(self, other: PieceSums) -> PieceSums:
         mine, theirs = self.answered, other.answered
         answered = mine + theirs if mine is not None and theirs is not None else mine or theirs
-        return PieceSums(answered, self.left + other.left)
+        if answered is not None and self.by is not None:
+            refuse_groups(len(answered.labels), self.by)
+        return PieceSums(answered, self.left + other.left, self.by)
 
 
 def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame) -> PieceSums:
@@ -154,7 +157,7 @@ def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame
         groups = Groups(codes[arrays.kept], tuple(labels))
         sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept], counts[arrays.kept])
     y = read_outcome(frame, fit.roles.outcome)[gone] if gone.any() else np.zeros(0)
-    return PieceSums(sums, AsReported.of(y, codes[gone], labels, w[gone], counts[gone]))
+    return PieceSums(sums, AsReported.of(y, codes[gone], labels, w[gone], counts[gone]), by)
 
 
 def left_rows(frame: pd.DataFrame, roles: Roles, gone: np.ndarray, by: str | None) -> AsReported | None:

@@ -152,10 +152,10 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
             f"column {shown(roles.outcome)} (outcome) varies by less than {1 / LARGEST:g}: "
             "multiply it by a power of ten"
         )
-    if table.cluster is not None and not varies(table.cluster[kept]):
+    if table.cluster is not None and np.ptp(table.cluster[kept]) == 0:
         raise TableError(
-            f"column {shown(str(roles.cluster))} (cluster) has one value in all {int(kept.sum())} rows: errors by "
-            "cluster need two or more; name the column that tells them apart, or leave the role out"
+            f"column {shown(str(roles.cluster))} (cluster) has one value in all {int(kept.sum())} rows: "
+            "errors by cluster need two or more; name the column that tells them apart, or leave the role out"
         )
     weights_of(table, roles)
     counts_of(table, roles)
