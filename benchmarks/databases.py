@@ -104,7 +104,9 @@ def agreement(place: Path, row: dict[str, Any], rows: list[dict[str, Any]]) -> s
         strict=True,
     )
     for one, other in pairs:
-        apart = max(apart, float(np.max(np.abs(one - other))))
+        if not np.array_equal(np.isnan(one), np.isnan(other)):
+            return "not answered for the same rows"
+        apart = max(apart, float(np.nanmax(np.abs(one - other), initial=0.0)))
     return "equal" if apart == 0.0 else f"at most {apart:.1g} apart"
 
 
