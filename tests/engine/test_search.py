@@ -166,14 +166,24 @@ def test_content_that_proxies_show_with_noise_decides_through_the_true_value():
     assert over_models.weights.sum() == pytest.approx(1.0)
 
 
-def test_where_content_decides_nothing_one_model_is_enough():
+def test_where_one_size_is_right_other_models_change_little():
     found = fitted("one size, 3 sd", seed=1001, n=1000)
     fit, alone = found.comparison.biased, found.sizes
     assert by_true_value(found.table, fit) is None
     over_models = averaged(found.table, fit)
-    assert over_models.fits == (fit,)
-    assert (over_models.alpha, over_models.se) == pytest.approx((alone.alpha, alone.se))
-    assert over_models.high - alone.alpha == pytest.approx(1.96 * alone.se, rel=1e-3)
+    assert over_models.weights[0] > 0.5
+    assert over_models.alpha == pytest.approx(alone.alpha, abs=alone.se)
+    assert alone.se < over_models.se < 1.4 * alone.se
+
+
+def test_small_sizes_that_hardly_show_make_the_mean_size_less_sure():
+    # One or four sds: rows biased by one sd look unbiased, and one size is all that pays.
+    found = fitted("states 0, 1 and 4", seed=4242, n=2000)
+    over_models, true = averaged(found.table, found.comparison.biased), found.alpha / found.unit
+    assert found.sizes.alpha - 5.0 * found.sizes.se > true
+    assert over_models.low < found.sizes.alpha - 5.0 * found.sizes.se
+    assert over_models.low < 1.1 * true
+    assert abs(over_models.alpha - true) < abs(found.sizes.alpha - true)
 
 
 def test_quantiles_of_two_models_apart():

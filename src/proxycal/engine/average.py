@@ -19,7 +19,7 @@ from proxycal.engine.inference import sizes
 from proxycal.engine.likelihood import predictors
 from proxycal.engine.maximise import maximise
 from proxycal.engine.model import Model
-from proxycal.engine.search import family_of, transplanted
+from proxycal.engine.search import as_it_is, family_of, second_size, transplanted
 
 if TYPE_CHECKING:
     from proxycal.engine.maximise import Maximum
@@ -38,21 +38,22 @@ def alternatives(table: Table, fit: Maximum) -> list[Maximum]:
 
 
 def of_other_sizes(table: Table, fit: Maximum) -> list[Maximum | None]:
-    """The fit with other laws of sizes that differ; none where one size is enough.
+    """The fit with other laws of sizes.
 
-    The search adds to a law while that pays and takes nothing back: one that it passed by may be as good.
+    The search adds to a law while that pays and takes nothing back: one that it passed by may be as good. And
+    where a second, smaller size does not pay it may still be there: its rows are hard to tell from unbiased
+    ones, so that the mean size is less sure than one size has it.
     """
     family = family_of(fit)
-    if family.states == 1 and not family.spread:
-        return []
-    others = (replace(family, states=states, spread=True) for states in (1, 2))
-    return [table.climb(other, _second_rarer, fit) for other in others if other != family]
-
-
-def _second_rarer(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
-    """A second size begins with the fewer rows."""
-    if "second" in model.names and theta[model.at("second").start] == 0.0:
-        theta[model.at("second").start] = -1.0
+    one_size = family.states == 1 and not family.spread
+    laws = ((2, False),) if one_size else ((1, True), (2, True))
+    others = (replace(family, states=states, spread=spread, through=False) for states, spread in laws)
+    begin = second_size(0.5, 0.5) if family.states == 1 else as_it_is
+    return [
+        table.climb(other, begin if other.states == 2 else as_it_is, fit)
+        for other in others
+        if other != family
+    ]
 
 
 def by_true_value(table: Table, fit: Maximum) -> Maximum | None:

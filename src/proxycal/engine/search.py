@@ -91,7 +91,7 @@ class Table:
             name: None
             if fit is None
             else self.climb(
-                family_of(fit), _as_it_is, fit, who="who by content" if name == "alike" else "who"
+                family_of(fit), as_it_is, fit, who="who by content" if name == "alike" else "who"
             )
             for name, fit in (
                 ("without", comparison.without),
@@ -190,7 +190,7 @@ def compare(table: Table) -> Comparison | None:
         return None
     alike = None
     if biased.evidence >= null.evidence:
-        alike = table.climb(family_of(biased), _as_it_is, biased, who="who by content")
+        alike = table.climb(family_of(biased), as_it_is, biased, who="who by content")
     return Comparison(null, biased, alike)
 
 
@@ -248,10 +248,10 @@ def _finished(table: Table, looked: Maximum | None, evidence: float, hope: float
     """A look climbed to its end, where that may lead past a fit of this evidence."""
     if looked is None or looked.evidence < evidence - hope:
         return None
-    return table.climb(family_of(looked), _as_it_is, looked)
+    return table.climb(family_of(looked), as_it_is, looked)
 
 
-def _as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
+def as_it_is(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
     """No change."""
 
 
@@ -314,16 +314,18 @@ def _grown(table: Table, fit: Maximum) -> list[Maximum | None]:
     if family.components < COMPONENTS:
         out.append(with_component(table, fit))
     if not family.spread:
-        looked = table.look(replace(family, spread=True), [_as_it_is], fit)
+        looked = table.look(replace(family, spread=True), [as_it_is], fit)
         out.append(_finished(table, looked, fit.evidence))
     if family.states == 1:
         second = replace(family, states=2)
-        looked = table.look(second, [_second_size(*at) for at in ((-1.0, 0.0), (0.5, 0.5))], fit)
+        looked = table.look(second, [second_size(*at) for at in ((-1.0, 0.0), (0.5, 0.5))], fit)
         out.append(_finished(table, looked, fit.evidence))
     return out
 
 
-def _second_size(odds: float, less: float) -> Begin:
+def second_size(odds: float, less: float) -> Begin:
+    """From a second size of these odds, the first smaller by so much on the log scale."""
+
     def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
         theta[model.at("second").start] = odds
         theta[model.at("size").start] -= less
