@@ -90,9 +90,7 @@ class Table:
         fits = {
             name: None
             if fit is None
-            else self.climb(
-                family_of(fit), as_it_is, fit, who="who by content" if name == "alike" else "who"
-            )
+            else self.climb(family_of(fit), as_it_is, fit, who="who by content" if name == "alike" else "who")
             for name, fit in (
                 ("without", comparison.without),
                 ("biased", comparison.biased),
