@@ -279,7 +279,9 @@ def _from_size(size: float) -> Begin:
 
     def begin(model: Model, theta: np.ndarray, ridges: np.ndarray) -> None:
         for at, group in enumerate(model.groups):
-            if group.predictor == "mean" and not group.about.startswith(("curve of p", "curve of content")):
+            # What sleeps without a bias has none to give up.
+            in_mean = group.predictor == "mean" and ridges[at] < CEILING
+            if in_mean and not group.about.startswith(("curve of p", "curve of content")):
                 theta[group.part] = 0.0
                 ridges[at] = min(1e3, CEILING)
         theta[model.at("mean").start] -= 0.3 * size

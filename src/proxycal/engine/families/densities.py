@@ -68,7 +68,12 @@ def of_range(low: np.ndarray, high: np.ndarray, c: np.ndarray, v: np.ndarray) ->
     top = log_ndtr(right)
     log = top + np.log(-np.expm1(np.minimum(log_ndtr(left) - top, -1e-300)))
     fa, fb = _ratio(a, log), _ratio(b, log)
-    moments = [_at(b, fb, power) - _at(a, fa, power) for power in range(4)]
+    # Differences of x^0 to x^3 times the ratio; an infinite end has none.
+    a, b = (np.where(np.isfinite(end), end, 0.0) for end in (a, b))
+    moments = [fb - fa]
+    for _ in range(3):
+        fa, fb = a * fa, b * fb
+        moments.append(fb - fa)
     first_c, first_v = -moments[0] / sd, -0.5 * moments[1] / v
     return Density(
         log=log,
@@ -85,7 +90,3 @@ def _ratio(x: np.ndarray, log: np.ndarray) -> np.ndarray:
     inside = np.isfinite(x)
     exponent = -0.5 * np.where(inside, x, 0.0) ** 2 - 0.5 * LOG_2PI - np.where(inside, log, 0.0)
     return np.where(inside, np.exp(np.minimum(exponent, 700.0)), 0.0)
-
-
-def _at(x: np.ndarray, ratio: np.ndarray, power: int) -> np.ndarray:
-    return np.where(np.isfinite(x), x, 0.0) ** power * ratio
