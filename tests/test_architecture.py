@@ -89,6 +89,7 @@ TESTED_ELSEWHERE = {
     "methods/gradual/thresholds.py": "methods/gradual/test_answer.py",
     # Pages and answers, end to end.
     "app/answer.py": "app/test_job.py",
+    "app/results.py": "app/test_browser.py",
     "studies/nhanes_figures.py": "studies/test_nhanes.py",
     "studies/nhanes_page.py": "studies/test_nhanes.py",
 }

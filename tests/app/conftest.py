@@ -5,10 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from loss_tables import ROLES, losses
+from proxycal.app.answer import read_answer
+from proxycal.app.reproduce import Source
+from proxycal.app.request import Request
+from proxycal.app.state import Finished
+from proxycal.app.tables import read_upload
+from proxycal.app.worker import run
+from proxycal.files import write_table
+from proxycal.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,25 @@ class Program:
     def folders(self) -> set[str]:
         """Folders of open pages."""
         return {one.name for one in self.temporary.glob("proxycal-app-*")}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A run that ended, as a page keeps it: losses in two states, of which a third are under-reported."""
+    folder = tmp_path_factory.mktemp("finished") / "job-1"
+    folder.mkdir()
+    table, true, _ = losses(n=500, zeros=0.1)
+    frame = table.assign(
+        code=[f"{i:05d}" for i in range(500)], state=np.where(np.arange(500) % 3, "Ohio", "Iowa")
+    )
+    path = folder.parent / "table-1.csv"
+    write_table(frame, path)
+    kept = read_upload(path, "my losses.csv")
+    settings = Settings(direction="under", scale="log", method="moments")
+    request = Request(replace(ROLES, id="code"), settings)
+    run(folder, path, request, lambda told: None)
+    answer = read_answer(folder)
+    return Finished(folder, request, Source("my losses.csv"), answer, kept), true
 
 
 @pytest.fixture(scope="session")

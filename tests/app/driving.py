@@ -63,6 +63,7 @@ def drop(driver, name: str, content: str) -> None:
 
 def roles_on(driver) -> dict[str, str]:
     """Column -> role, as chosen on the page."""
+    driver.execute_script("document.querySelector('.all-columns').open = true")
     rows = driver.find_elements("css selector", ".cols li")
     return {
         row.find_element("tag name", "code").text: row.find_element("tag name", "select").get_attribute(
@@ -74,6 +75,7 @@ def roles_on(driver) -> dict[str, str]:
 
 def choose_roles(driver, roles: dict[str, str]) -> None:
     """Give every column the role it has in `roles`, none to the others."""
+    driver.execute_script("document.querySelector('.all-columns').open = true")
     for row in driver.find_elements("css selector", ".cols li"):
         wanted = roles.get(row.find_element("tag name", "code").text, "")
         Select(row.find_element("tag name", "select")).select_by_value(wanted)
@@ -100,8 +102,18 @@ def answered(driver) -> None:
 
 
 def facts(driver) -> dict[str, str]:
+    driver.execute_script("document.querySelector('.numbers').open = true")
     found = driver.find_elements("css selector", "#answer .facts div")
     return {one.find_element("tag name", "dt").text: one.find_element("tag name", "dd").text for one in found}
+
+
+def totals(driver) -> dict[str, list[str]]:
+    """Group -> rows, reported, calibrated, interval and change, as the page shows them."""
+    rows = driver.find_elements("css selector", "#totals tbody tr")
+    return {
+        row.find_element("tag name", "th").text: [cell.text for cell in row.find_elements("tag name", "td")]
+        for row in rows
+    }
 
 
 def download(driver, link: str, folder: Path) -> Path:

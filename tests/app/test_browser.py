@@ -277,7 +277,7 @@ def test_the_keyboard_takes_the_files_and_switches_pictures(answer, tmp_path):
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )
     answer.execute_script("document.getElementById('step5').focus()")  # where a finished run puts it
-    walk_to(answer, "get_table", 6)
+    walk_to(answer, "get_table", 14)
     press(answer)
     arrived(tmp_path / "calibrated.csv")
     answer.find_element("css selector", "#picture input:checked").send_keys("")

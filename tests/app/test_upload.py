@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 
 from app.asgi import http
 from proxycal.app.upload import Door
-from proxycal.app.workspace import Workspaces
+from proxycal.app.workspace import KEPT, Workspaces
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_a_sender_who_goes_away_leaves_nothing_and_raises_nothing(door, workspac
 
 def test_a_page_keeps_its_last_tables_only(door, workspaces):
     workspace = workspaces.open()
-    for _ in range(5):
+    for _ in range(KEPT + 2):
         assert send(door, workspace, "a.csv", b"a\n1\n")[0] == 200
-    assert len(list(workspace.folder.iterdir())) == 3
-    assert workspace.upload(1) is None
-    assert workspace.upload(5) is not None
+    assert len(list(workspace.folder.iterdir())) == KEPT
+    assert workspace.upload(2) is None
+    assert workspace.upload(KEPT + 2) is not None

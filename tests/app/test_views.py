@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -11,7 +12,8 @@ import pandas as pd
 import pytest
 
 from proxycal.app import views
-from proxycal.app.answer import Answer
+from proxycal.app.answer import Answer, Said
+from proxycal.app.shown import Shown
 from proxycal.app.tables import Table
 from proxycal.methods.registry import METHODS, register
 from proxycal.report.pictures import Picture
@@ -29,16 +31,34 @@ def table():
 
 def all_views(table):
     shown = Picture("residual", "evidence", HOSTILE, HOSTILE, HOSTILE, wide=True, svg="<svg></svg>")
-    facts, totals = ((HOSTILE, HOSTILE),), ((HOSTILE,) * 5,)
-    answer = Answer("bias found", HOSTILE, facts, totals, (shown,), (HOSTILE,), 1, 2, HOSTILE)
-    links = dict.fromkeys(("table", "report", "view", "python", "shell"), "session/x")
+    said = (Said(HOSTILE, HOSTILE, HOSTILE, ok=False), Said(HOSTILE, HOSTILE, "", ok=True))
+    answer = Answer(
+        verdict="bias found",
+        sentence=HOSTILE,
+        facts=((HOSTILE, HOSTILE),),
+        pictures=(shown,),
+        warnings=(HOSTILE,),
+        memo=HOSTILE,
+        certain=(HOSTILE,),
+        learned=HOSTILE,
+        about_table=said,
+        about_method=said,
+        power=HOSTILE,
+        refutations=(HOSTILE,),
+        direction="over",
+        factor=False,
+    )
+    totals = Shown(HOSTILE, "total", "95", ((HOSTILE,) * 6,), None, (HOSTILE,))
+    links = defaultdict(lambda: "session/x")
     trouble = Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ok=False)
     return {
         "table": views.table_read(table),
         "columns": views.columns(table, 1, guess_roles(table.frame), "over"),
         "audit": views.audit([trouble, Finding(HOSTILE, "", HOSTILE, "", ok=True)]),
         "message": views.message(HOSTILE),
-        "answer": views.answer(answer, links, HOSTILE, HOSTILE, "residual", 1.0),
+        "answer": views.answer(answer, links, HOSTILE, HOSTILE, "residual", 1.0, [HOSTILE], HOSTILE),
+        "totals": views.totals(totals),
+        "band": views.band(HOSTILE, [(HOSTILE,) * 5], HOSTILE),
         "picture": views.picture(shown),
     }
 

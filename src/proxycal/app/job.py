@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxycal.app.timing import Progress
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from proxycal.app.queue import Queue
     from proxycal.app.request import Request
+    from proxycal.app.tables import Table
 
 # Seconds to wait for a killed process to be gone.
 _PATIENCE = 10
@@ -44,14 +45,15 @@ class State:
 class Job:
     """A request that is run on a table when its turn in the queue comes."""
 
-    def __init__(self, folder: Path, table: Path, request: Request, queue: Queue) -> None:
+    def __init__(self, folder: Path, table: Table, request: Request, queue: Queue) -> None:
         self.folder = folder
         self.request = request
         self._queue = queue
         self._process: subprocess.Popen[bytes] | None = None
         self._starting = threading.Lock()
         folder.mkdir(mode=0o700)
-        asked = {"table": str(table), "request": request.to_dict()}
+        reading = asdict(table.reading)
+        asked = {"table": str(table.path), "reading": reading, "request": request.to_dict()}
         (folder / "request.json").write_text(json.dumps(asked), encoding="utf-8")
         self._started = self._stage_started = time.monotonic()
         self._told: dict[str, Any] = {"stage": "starting", "step": 0, "steps": 4, "done": 0, "total": 0}

@@ -38,10 +38,14 @@ def _is_list(value: Any) -> bool:
     )
 
 
+# Buttons and files; what is chosen or typed.
+_WHOLE = ("uploaded", "filled", "example", "run", "power", "refute", "cancel")
+_TEXTS = ("direction", "scale", "missing", "method", "effect", "picture", "by", "reread", "refuter")
+_NUMBERS = ("level", "seed", "repetitions", "audit_rows", "share_low", "share_high", "part_low", "part_high")
 _KINDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("uploaded", "example", "run", "power", "cancel"), _is_whole),
-    **dict.fromkeys(("direction", "scale", "missing", "method", "effect", "picture"), _is_text),
-    **dict.fromkeys(("level", "seed", "repetitions"), _is_number),
+    **dict.fromkeys(_WHOLE, _is_whole),
+    **dict.fromkeys(_TEXTS, _is_text),
+    **dict.fromkeys(_NUMBERS, _is_number),
     "log_proxies": _is_list,
 }
 _ROLE = re.compile(r"role_\d{1,9}_\d{1,9}", re.ASCII)

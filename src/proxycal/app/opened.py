@@ -12,6 +12,8 @@ from proxycal.table.guess import UNUSED, Guess, guess_roles
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from proxycal.reading.options import Reading
+
 EXAMPLE = "weights.csv"
 _WHY = {
     "outcome": "weight in kilograms; some reports are 20 kg too low",
@@ -35,10 +37,10 @@ class Opened:
     direction: str = ""
 
 
-def open_upload(number: int, path: Path, name: str) -> Opened:
+def open_upload(number: int, path: Path, name: str, reading: Reading | None = None) -> Opened:
     """The file that was sent, with guessed roles."""
-    table = read_upload(path, name)
-    return Opened(number, table, guess_roles(table.frame), Source(name))
+    table = read_upload(path, name, reading)
+    return Opened(number, table, guess_roles(table.frame), Source(name, reading=table.reading))
 
 
 def open_example(number: int, path: Path) -> Opened:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from proxycal.reading.options import Reading
 from proxycal.report.shell import changed, role_options, setting_options, shell
 
 if TYPE_CHECKING:
@@ -17,10 +18,20 @@ biased_weights(alpha={alpha}).table.to_csv({name!r}, index=False)"""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table came from: its owner's name for it, and the size of the bias if it is our example."""
+    """Where a table came from: its owner's name for it, and the size of the bias if it is our example.
+
+    reading : how its file is read.
+    """
 
     name: str
     example_alpha: float | None = None
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What was said of how it is read."""
+        values = {one.name: getattr(self.reading, one.name) for one in fields(Reading)}
+        return {name: value for name, value in values.items() if value not in (None, ())}
 
 
 def python_script(source: Source, request: Request) -> str:
@@ -29,6 +40,7 @@ def python_script(source: Source, request: Request) -> str:
     named = [f"    {role}={value!r}," for role, value in roles.to_dict().items() if value is not None]
     options = "".join(f", {name}={value!r}" for name, value in changed(request.settings).items())
     kept = f", text={list(roles.text)!r}" if roles.text else ""
+    kept += "".join(f", {name}={value!r}" for name, value in source.said.items())
     lines = [
         "import proxycal as pc",
         "",
@@ -58,8 +70,11 @@ def shell_commands(source: Source, request: Request) -> str:
         if (preparation := _prepare(source))
         else []
     )
-    lines.append(shell(*fit, "--out=run"))
-    lines.append(shell("proxycal", "calibrate", "run", _operand(source.name), "--out", "calibrated.csv"))
+    reading = [f"--{name.replace('_', '-')}={value}" for name, value in source.said.items()]
+    lines.append(shell(*fit, *reading, "--out=run"))
+    lines.append(
+        shell("proxycal", "calibrate", "run", _operand(source.name), "--out", "calibrated.csv", *reading)
+    )
     if request.repetitions:
         lines.append(shell("proxycal", "power", "run", "--repetitions", request.repetitions))
         lines.append(shell("proxycal", "report", "run"))

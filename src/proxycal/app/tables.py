@@ -6,12 +6,14 @@ never opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import ProxycalError, StoreError, TableError
+from proxycal.reading.options import Reading
 from proxycal.reading.plan import ENDINGS
 from proxycal.reading.table import read_table, understood
+from proxycal.reading.workbook import chosen_sheet, sheets_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +32,18 @@ class Table:
     """A table to calibrate.
 
     name : what its owner calls it. path : our own copy. frame : its rows.
-    note : what had to be understood of it, "" if nothing had.
+    note : what had to be understood of it, "" if nothing had. reading : how it was read. sheet : that was
+    read. sheets : of a workbook, each with its size in words. totals : which rows are totals of others.
     """
 
     name: str
     path: Path
     frame: pd.DataFrame
     note: str = ""
+    reading: Reading = field(default_factory=Reading)
+    sheet: str = ""
+    sheets: tuple[tuple[str, str], ...] = ()
+    totals: str = ""
 
 
 def ending_of(name: str) -> str:
@@ -63,10 +70,23 @@ def too_large(limit: int) -> str:
     )
 
 
-def read_upload(path: Path, name: str) -> Table:
-    """The table in our copy `path` of the file that its owner calls `name`."""
+def read_upload(path: Path, name: str, reading: Reading | None = None) -> Table:
+    """The table in our copy `path` of the file that its owner calls `name`, read as they say.
+
+    Rows that are totals of others are left out where nothing was said of them, and the page says which.
+    """
+    reading, totals = Reading() if reading is None else reading, ""
     try:
-        frame = read_table(path)
+        try:
+            frame = _read(path, reading)
+        except ProxycalError as error:
+            if reading.total_rows is not None:
+                raise
+            reading = replace(reading, total_rows="drop")
+            frame = _read(path, reading)
+            totals = _first_sentence(str(error).replace(f"'{path}': ", ""))
+        sheets = sheets_of(path) if path.suffix == ".xlsx" else ()
+        sheet = chosen_sheet(path, sheets, reading.sheet).name if sheets else ""
     except ProxycalError as error:
         # Our own path means nothing to the person: they know the file by its name.
         raise type(error)(str(error).replace(str(path), name)) from error
@@ -76,7 +96,18 @@ def read_upload(path: Path, name: str) -> Table:
             "those that have no role, or use `proxycal fit` on the command line"
         )
     said = understood(frame)
-    return Table(name, path, frame, f"Understood: {said}." if said else "")
+    sizes = tuple((one.name, f"{one.rows:,} rows, {one.columns} columns") for one in sheets)
+    note = f"Understood: {said}." if said else ""
+    return Table(name, path, frame, note, reading, sheet, sizes, totals)
+
+
+def _read(path: Path, reading: Reading) -> pd.DataFrame:
+    return read_table(path, **{one.name: getattr(reading, one.name) for one in fields(reading)})
+
+
+def _first_sentence(message: str) -> str:
+    """Which rows are totals, of a message that goes on with what to do about them."""
+    return message.partition(". ")[0] + "."
 
 
 def examples(values: pd.Series) -> str:

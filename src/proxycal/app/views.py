@@ -12,6 +12,7 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from proxycal.app.tables import examples, preview, too_large
+from proxycal.extras import is_installed
 from proxycal.methods.registry import METHODS
 from proxycal.questions.refute import REFUTERS
 from proxycal.report.prose import prose
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from proxycal.app.answer import Answer
+    from proxycal.app.shown import Shown
     from proxycal.app.tables import Table
     from proxycal.report.pictures import Picture
     from proxycal.result import Finding
     from proxycal.table.guess import Guess
 
+# Languages of the memo, by their own names.
+LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español"}
 # Role, what the page calls it, what it is.
 ROLES = (
     (UNUSED, "not used", ""),
@@ -72,6 +76,13 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         if is_numeric_dtype(table.frame[guess.column]) and is_skewed_size(_numbers(table, guess.column))
     ]
     outcome = next((guess.column for guess in guesses if guess.role == "outcome"), None)
+    spans = outcome in sizes and not are_small_counts(_numbers(table, str(outcome)))
+    scale_why = (
+        f"The values of {outcome} span several decades: a biased report of such a size is more often a share "
+        "of the truth than the truth less a fixed amount."
+        if spans
+        else ""
+    )
     return _filled(
         "columns",
         guesses=guesses,
@@ -80,19 +91,15 @@ def columns(table: Table, number: int, guesses: Sequence[Guess], direction: str)
         roles=ROLES,
         direction=direction,
         levels=levels,
+        numeric={str(name) for name in table.frame.columns if is_numeric_dtype(table.frame[name])},
+        scale="log" if scale_why else "linear",
         methods=METHODS.values(),
         directions=_choices("direction"),
         missing=_choices("missing"),
         gaps=_gaps(table, guesses),
         rows=len(table.frame),
         scales=_choices("scale"),
-        scale_why=(
-            f"The values of {outcome} span several decades: a biased report of such a size is more often a "
-            "share of the truth than the truth less a fixed amount. Consider "
-            f"“{APP_CHOICES['scale', 'log']}”."
-            if outcome in sizes and not are_small_counts(_numbers(table, outcome))
-            else ""
-        ),
+        scale_why=scale_why,
         sizes=[name for name in sizes if name != outcome],
     )
 
@@ -133,9 +140,19 @@ def message(text: str, kind: str = "act") -> str:
 
 
 def answer(
-    answer: Answer, links: Mapping[str, str], script: str, commands: str, chosen: str, put_in: float | None
+    answer: Answer,
+    links: Mapping[str, str],
+    script: str,
+    commands: str,
+    chosen: str,
+    put_in: float | None,
+    columns: Sequence[str],
+    by: str,
 ) -> str:
-    """The answer, its pictures to choose from, its downloads and the report; `put_in`: the known bias."""
+    """The answer, its pictures to choose from, its downloads and the report.
+
+    put_in : the known bias of the example. columns, by : what totals can be by, and are by at first.
+    """
     return _filled(
         "answer",
         answer=answer,
@@ -144,8 +161,24 @@ def answer(
         commands=commands,
         chosen=chosen,
         put_in=put_in,
+        columns=columns,
+        by=by,
+        languages=LANGUAGES,
+        word=is_installed("docx"),
+        excel=is_installed("openpyxl"),
         added=OUTPUT_COLUMNS,
     )
+
+
+def totals(shown: Shown) -> str:
+    """Totals as a picture and a table."""
+    drawn = "" if shown.picture is None else picture(shown.picture)
+    return _filled("totals", shown=shown, drawn=Markup(drawn))  # nosec B704
+
+
+def band(assumption: str, rows: Sequence[Sequence[str]], by: str) -> str:
+    """Totals under an assumption, which stands above them."""
+    return _filled("band", assumption=assumption, rows=rows, by=by)
 
 
 def picture(shown: Picture) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from proxycal.app.request import REFITS, Request
 from proxycal.errors import ProxycalError, ProxycalWarning, TableError
 from proxycal.limits import out_of_memory
+from proxycal.reading.options import Reading, reading_as
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.surface import speaking
 
@@ -38,7 +39,7 @@ def main(folder: Path) -> int:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         asked = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-        with speaking("app"):
+        with speaking("app"), reading_as(_reading(asked["reading"])):
             run(folder, Path(asked["table"]), Request.from_dict(asked["request"]), tell)
     except ProxycalError as error:
         tell({"error": str(error)})
@@ -50,6 +51,10 @@ def main(folder: Path) -> int:
         tell({"error": defect(error)})
         raise
     return 0
+
+
+def _reading(values: dict[str, Any]) -> Reading:
+    return Reading(**{**values, "missing_values": tuple(values["missing_values"])})
 
 
 def defect(error: Exception) -> str:

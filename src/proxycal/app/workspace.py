@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PREFIX = "proxycal-app-"
 # Tables that a page keeps: the one it shows, and those before it that a run may still read.
-KEPT = 3
+KEPT = 6
 # Pages that are open at a time; each holds a table in memory.
 PAGES = 50
 
@@ -61,7 +61,7 @@ class Workspace:
         """Run a request on a table; whatever ran before in this page is stopped."""
         self.stop()
         self._made += 1
-        self.job = Job(self.folder / f"job-{self._made}", table.path, request, self._queue)
+        self.job = Job(self.folder / f"job-{self._made}", table, request, self._queue)
         return self.job
 
     def stop(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def audit(
     run: Run,
     table: Table,
-    out: Annotated[Path, typer.Option(help="CSV or Parquet file to write.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Excel, CSV or Parquet file to write.", metavar="FILE")],
     n: Annotated[int, typer.Option(help="Number of rows to validate.")] = 50,
     filled: Annotated[
         Path | None,
@@ -36,9 +36,9 @@ def audit(
 ) -> None:
     """Choose rows to validate, or merge the filled-in sheet into the table.
 
-    The sheet has the row of the table, the report, the probability with which the row was chosen and an empty
-    column for the truth. With --filled the table is written with the true values that the auditor
-    entered.
+    The sheet has the row of the table, what names it, the report, and an empty column for the truth; as .xlsx
+    it is ready to be filled in and printed. With --filled the table is written with the true values that
+    the auditor entered.
     """
     from proxycal.files import kind_of, write_table
     from proxycal.model import load
@@ -55,7 +55,7 @@ def audit(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ProxycalWarning)
         plan = model.plan_audit(frame, n)
-    write_table(plan, out, safe_csv)
+    write_table(plan.reset_index(drop=True), out, safe_csv)
     reading = plan.attrs["reading"]
     for warning in told:
         # The reading is printed below, and says why rows were chosen at random; it is not said twice.

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -131,7 +132,8 @@ def _run(
     if printed.getvalue():
         sys.stdout.write(console.spoken(printed.getvalue()))
     if out is not None and kind:
-        _deliver(values["out"], out, kind, values["run"])
+        write = _write_sheet if command.__name__ == "audit" and not values["filled"] else _write_workbook
+        _deliver(values["out"], out, kind, partial(write, run=values["run"]))
 
 
 def _carried(out: Path | None) -> str:
@@ -225,12 +227,27 @@ def _read_json_lines(raw: Path, parquet: Path) -> None:
     pq.write_table(table, parquet)
 
 
-def _deliver(made: Path, out: Path, kind: str, run: Path) -> None:
-    """Carry what the command wrote to where it was asked for."""
-    if kind == "xlsx":
-        from proxycal.cli.workbook import write_workbook
+def _write_workbook(made: Path, out: Path, run: Path) -> None:
+    from proxycal.workbook import write_workbook
 
-        write_workbook(made, out, run)
+    write_workbook(made, out, run)
+
+
+def _write_sheet(made: Path, out: Path, run: Path) -> None:
+    """The sheet of an audit, to be filled in."""
+    import pandas as pd
+
+    from proxycal.files import write_bytes
+    from proxycal.store import load_fit
+    from proxycal.table.audit_book import audit_book
+
+    write_bytes(out, audit_book(pd.read_parquet(made), load_fit(run).roles))
+
+
+def _deliver(made: Path, out: Path, kind: str, write: Callable[[Path, Path], None]) -> None:
+    """Carry what the command wrote to where it was asked for; write : how a workbook is made of it."""
+    if kind == "xlsx":
+        write(made, out)
     elif out != _STANDARD:
         from proxycal.files import atomic_file
 

@@ -32,7 +32,7 @@ def check_memo(path: str | os.PathLike[str]) -> None:
         raise UnavailableError("a memo needs python-docx: pip install 'proxycal[word]', or write a report")
 
 
-def memo_bytes(fit: Fit) -> bytes:
+def memo_bytes(fit: Fit, language: str = "en") -> bytes:
     """The memo as the bytes of a .docx file."""
     memo, document = memo_text(fit), _blank(fit)
     document.add_heading(memo.title, level=1)

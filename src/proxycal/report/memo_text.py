@@ -51,7 +51,7 @@ def memo_text(fit: Fit) -> Memo:
     return Memo(
         title=f"{fit.roles.outcome}: is it {fit.settings.direction}-reported, and by how much?",
         asked=_asked(fit),
-        answer=_answer(fit),
+        answer=answer_text(fit),
         facts=facts(fit),
         heads=heads,
         rows=rows,
@@ -86,7 +86,7 @@ def _named(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
 
 
-def _answer(fit: Fit) -> str:
+def answer_text(fit: Fit) -> str:
     """Two sentences: the bias, and what it does to the total, or what would have been found."""
     if fit.why_left_alone:
         second = unseen(fit) or "What was reported is neither confirmed nor corrected by this table."

@@ -65,6 +65,12 @@ def totals_frame(
     return _laid_out(*add_up(fit, pieces, by, weights, statistic), frame)
 
 
+def totals_of(fit: Fit, frame: pd.DataFrame, by: str | None, statistic: Statistic) -> Totals:
+    """The same of a pandas frame, as the record that pictures are drawn of."""
+    columns = _columns(fit, list(frame.columns), by, None, "the table")
+    return add_up(fit, FramePieces(frame[columns]), by, None, statistic)[0]
+
+
 def totals_files(
     fit: Fit,
     tables: Sequence[str | os.PathLike[str]],

@@ -15,6 +15,7 @@ from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
 from proxycal.table.outcome_question import outcome
+from proxycal.table.role_question import proxies
 from proxycal.table.total_rows import total_rows_of
 from proxycal.table.trusted import trusted
 from proxycal.table.truths import truth
@@ -79,6 +80,12 @@ _QUESTIONS = (
     ),
     _Question(
         "copy", "Is a column a copy of the outcome?", "No column is a copy of the outcome.", questions.copy
+    ),
+    _Question(
+        "role",
+        "Is a proxy something that drives who reports?",
+        "No proxy reads like something that drives who reports, or like another report.",
+        proxies,
     ),
     _Question(
         "skew",
@@ -148,6 +155,10 @@ _QUESTIONS = (
         questions.scale,
     ),
 )
+
+
+# What is asked of a table before any fit.
+TOPICS = frozenset(question.topic for question in _QUESTIONS)
 
 
 def audit(frame: Any, roles: Roles, settings: Settings | None = None) -> list[Finding]:

@@ -15,12 +15,13 @@ _WORDS = frozenset({
     "age", "sex", "gender", "race", "ethnicity", "pop", "gdp", "region", "hazard", "language", "method",
     "methods", "mode", "form", "channel", "agency", "agencies", "interviewer", "enumerator", "budget",
     "distance", "density", "rucc", "insured", "insurance", "uninsured",
+    "ingreso", "ingresos", "renta", "revenu",
 })  # fmt: skip
 # Long enough to count inside a word as well: "medincome", "nonurban", "populations".
 _PARTS = (
     "rural", "urban", "metro", "popul", "inhabitant", "income", "poverty", "depriv", "unemploy", "staff",
     "personnel", "employees", "office", "reporter", "reporting", "capacity", "training", "educat", "school",
-    "literacy", "broadband", "internet",
+    "literacy", "broadband", "internet", "einkommen", "einwohner", "bevölkerung", "población", "personal",
 )  # fmt: skip
 
 

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNUSED = ""
-_REPORTED = {"report", "reported", "reports", "selfreport", "selfreported", "self", "stated", "claimed"}
-_REPORTED |= {"declared", "outcome", "y"}
-_AMOUNT = {"loss", "losses", "damage", "damages", "claim", "claims", "earnings", "spending", "expenditure"}
+REPORTED = {"report", "reported", "reports", "selfreport", "selfreported", "self", "stated", "claimed"}
+REPORTED |= {"declared", "outcome"}
+# German, Spanish and French: tables come in the language of the office.
+REPORTED |= {"gemeldet", "gemeldete", "gemeldeter", "gemeldetes", "angegeben", "reportado", "reportada"}
+REPORTED |= {"declarado", "declarada", "declare", "déclaré", "déclarée", "rapporté", "signalé"}
+_AMOUNT = {"schaden", "schäden", "verlust", "verluste", "pérdida", "perdida", "pérdidas", "daño", "daños"}
+_AMOUNT |= {"dommage", "dommages", "perte", "pertes"}
+_AMOUNT |= {"loss", "losses", "damage", "damages", "claim", "claims", "earnings", "spending", "expenditure"}
 _PROXY = {
     "proxy",
     "proxies",
@@ -127,7 +132,7 @@ def guess_roles(frame: pd.DataFrame) -> tuple[Guess, ...]:
     outcome = _outcome(columns)
     guesses = {column.name: _by_itself(column) for column in columns}
     if outcome is not None:
-        why = outcome.called(_REPORTED | _AMOUNT)
+        why = outcome.called(REPORTED | {"y"} | _AMOUNT)
         reason = f"its name says '{why}'" if why else "the last column of numbers"
         guesses[outcome.name] = Guess(outcome.name, "outcome", reason)
         free = [
@@ -177,15 +182,23 @@ def _once(columns: list[_Column], guesses: dict[str, Guess]) -> list[Guess]:
 def _describe(values: pd.Series, name: str) -> _Column:
     known = values.head(_ROWS).dropna()
     number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+    return _Column(name, words_of(name), known, int(known.astype(str).nunique()), number)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words and numbers in the name of a column, in small letters.
+
+    >>> sorted(words_of("reportedLoss_2021"))
+    ['2021', 'loss', 'reported']
+    """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = frozenset(re.findall(r"[^\W\d_]+|\d+", spaced.lower()))
-    return _Column(name, words, known, int(known.astype(str).nunique()), number)
+    return frozenset(re.findall(r"[^\W\d_]+|\d+", spaced.lower()))
 
 
 def _outcome(columns: list[_Column]) -> _Column | None:
     """What was reported: by its name, else the last column of numbers, as tables are often laid out."""
     able = [column for column in columns if column.continuous and _by_itself(column).role == "environment"]
-    for words in (_REPORTED, _AMOUNT):
+    for words in (REPORTED | {"y"}, _AMOUNT):
         named = [column for column in able if column.called(words) and not column.called(_PROXY)]
         if named:
             return named[0]
@@ -264,7 +277,7 @@ def _proxies(free: list[_Column], outcome: _Column) -> list[Guess]:
     }
     unused, left = [], []
     for column in (column for column in free if column is not outcome):
-        if column.called(_REPORTED - {"y"}):
+        if column.called(REPORTED):
             unused.append(Guess(column.name, UNUSED, "also reported: it may have the same bias"))
         elif abs(moves[column.name]) > _COPY or _another_form(column, outcome):
             unused.append(Guess(column.name, UNUSED, f"nearly a copy of {outcome.name}"))

@@ -4,18 +4,21 @@
 const by = (id) => document.getElementById(id);
 let door = null; // where this page may send files
 
-function complain(text) {
-  const place = by("upload-message");
+function complain(text, where = "upload-message") {
+  const place = by(where);
+  if (place === null) return;
   place.textContent = text;
   place.classList.toggle("shown", text !== "");
 }
 
-async function send(file) {
+// target: the table ("uploaded"), or the sheet of an audit ("filled").
+async function send(file, target = "uploaded") {
   const input = by("file");
-  complain("");
+  const where = target === "filled" ? "audit-message" : "upload-message";
+  complain("", where);
   if (!file || door === null) return;
   if (file.size > Number(input.dataset.limit)) {
-    complain(`${file.name}: ${input.dataset.tooLarge}`);
+    complain(`${file.name}: ${input.dataset.tooLarge}`, where);
     return;
   }
   by("drop").classList.add("busy");
@@ -23,19 +26,21 @@ async function send(file) {
   try {
     const reply = await fetch(`${door}?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
     const told = await reply.json();
-    if (reply.ok) Shiny.setInputValue("uploaded", told.number, { priority: "event" });
-    else complain(told.message);
+    if (reply.ok) Shiny.setInputValue(target, told.number, { priority: "event" });
+    else complain(told.message, where);
   } catch {
-    complain("The file could not be sent: is proxycal still running?");
+    complain("The file could not be sent: is proxycal still running?", where);
   } finally {
     by("drop").classList.remove("busy");
     input.value = ""; // the same file can be chosen again after it was changed
+    if (by("filled")) by("filled").value = "";
   }
 }
 
 const messages = {
   door: (path) => { door = path; },
-  complain,
+  complain: (text) => complain(text),
+  complain_audit: (text) => complain(text, "audit-message"),
   status: (text) => { by("status").textContent = text; },
   show: ({ step, shown }) => {
     document.querySelectorAll(`[data-needs="${step}"]`).forEach((part) => { part.hidden = !shown; });
@@ -68,11 +73,56 @@ for (const name of ["dragenter", "dragover"]) {
 for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
 drop.addEventListener("drop", (event) => { event.preventDefault(); send(event.dataTransfer.files[0]); });
 
+// The questions and the roles of all columns are two views of one choice; the server reads the roles.
+const roleSelects = () => [...document.querySelectorAll("select.role")];
+
+function setRole(select, role) {
+  if (select === null || select.value === role) return;
+  select.value = role;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function mirrorRoles() {
+  for (const ask of document.querySelectorAll("select.ask")) {
+    ask.value = roleSelects().find((one) => one.value === ask.dataset.role)?.id ?? "";
+  }
+  for (const ask of document.querySelectorAll("input.ask")) {
+    const role = by(ask.value)?.value;
+    ask.checked = role === ask.dataset.role;
+  }
+}
+
+function answered(ask) {
+  const role = ask.dataset.role;
+  if (ask.type === "checkbox") {
+    setRole(by(ask.value), ask.checked ? role : "");
+    return;
+  }
+  const chosen = ask.value;
+  roleSelects().filter((one) => one.value === role && one.id !== chosen).forEach((one) => setRole(one, ""));
+  if (chosen !== "") setRole(by(chosen), role);
+}
+
 document.addEventListener("change", (event) => {
-  if (!event.target.matches("select.role")) return;
-  const row = event.target.closest("li");
-  row.dataset.role = event.target.value;
-  row.querySelector(".why").textContent = event.target.selectedOptions[0].dataset.why;
+  const target = event.target;
+  if (target.matches(".ask")) {
+    answered(target);
+    mirrorRoles();
+  } else if (target.matches("select.role")) {
+    const row = target.closest("li");
+    row.dataset.role = target.value;
+    row.querySelector(".why").textContent = target.selectedOptions[0].dataset.why;
+    mirrorRoles();
+  } else if (target.matches(".reread")) {
+    Shiny.setInputValue("reread", JSON.stringify({ [target.dataset.name]: target.value }), { priority: "event" });
+  } else if (target.matches("#filled")) {
+    send(target.files[0], "filled");
+  } else if (target.matches("#scale input")) {
+    // A bias that is a share goes with the logarithm of proxies that are sizes.
+    for (const box of document.querySelectorAll("#log_proxies input")) {
+      if (box.checked !== (target.value === "log")) box.click();
+    }
+  }
 });
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

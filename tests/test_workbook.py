@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from cli.shell import ASKED, make_table
-from proxycal.cli import main, workbook
+from proxycal import workbook
+from proxycal.cli import main
 
 
 @pytest.fixture(scope="module")
