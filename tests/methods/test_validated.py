@@ -452,9 +452,7 @@ def people():
 
     def made(outcome):
         raw = pd.read_csv(files("proxycal.datasets") / "data" / "nhanes_2017_2018.csv.gz")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(nhanes, "NO_ANSWER", ())
-            rows, _ = nhanes.complete(raw, outcome, list(nhanes.PROXIES))
+        rows, _ = nhanes.complete(raw, outcome, list(nhanes.PROXIES), no_answer=())
         reported, measured = nhanes.OUTCOMES[outcome]
         roles = pc.Roles(reported, list(nhanes.PROXIES), list(nhanes.ENVIRONMENT))
         arrays = Encoder.fit_transform(rows, roles)[1]

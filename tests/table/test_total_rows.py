@@ -76,7 +76,7 @@ def test_one_total_at_the_end_is_found_by_its_sums():
 
 
 def test_sums_of_few_values_are_found_by_their_size():
-    """Counts of about 20, subtotals of 100 rows each, a rate and an income that are means: no label, no claim."""
+    """Counts of about 20 with subtotals of 100 rows each, a rate and an income that are means; no label."""
     rng = np.random.default_rng(44)
     counts = np.round(np.exp(rng.normal([3.0, 4.0, 2.0], 1.0, size=(300, 3)))) + 1.0
     means = np.column_stack([rng.random(300).round(3), np.round(40_000 + 9_000 * rng.normal(size=300))])

@@ -77,11 +77,13 @@ def load_nhanes(
     return Dataset(table, roles, about + "\n" + account_text(account))
 
 
-def complete(raw: pd.DataFrame, outcome: str, proxies: list[str]) -> tuple[pd.DataFrame, dict[str, int]]:
+def complete(
+    raw: pd.DataFrame, outcome: str, proxies: list[str], no_answer: tuple[str, ...] = NO_ANSWER
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """Adults with every column of the roles, and what became of the other rows.
 
-    The account maps a reason to its rows, in the order in which they were left out; it begins with the rows
-    of the file and ends with those that stay.
+    no_answer : levels of the education whose rows are left out. The account maps a reason to its rows, in the
+    order in which they were left out; it begins with the rows of the file and ends with those that stay.
     """
     table = raw.copy()
     account = {"rows in the file": len(table)}
@@ -103,7 +105,7 @@ def complete(raw: pd.DataFrame, outcome: str, proxies: list[str]) -> tuple[pd.Da
         )
         leave_out(table[measured].isna(), f"no measured {kind}")
     leave_out(
-        table["education"].isna() | table["education"].isin(NO_ANSWER), "education refused or not known"
+        table["education"].isna() | table["education"].isin(no_answer), "education refused or not known"
     )
     for name in proxies:
         leave_out(table[name].isna(), f"no {name}")

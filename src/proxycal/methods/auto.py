@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from proxycal.methods.registry import METHODS
-from proxycal.methods.validated.thresholds import LEAST_ROWS
+from proxycal.methods.validated.thresholds import LEAST_DIFFERENT, LEAST_ROWS
 
 if TYPE_CHECKING:
     from proxycal.methods.registry import MethodFit
@@ -16,14 +16,33 @@ if TYPE_CHECKING:
     from proxycal.table.encode import Arrays
 
 
-def teaching(arrays: Arrays, scale: str = "linear") -> int:
-    """How many validated rows can teach: on the log scale those whose report and truth are above 0."""
+def count_validated(arrays: Arrays, scale: str = "linear") -> int:
+    """How many rows are validated: on the log scale those whose report and truth are above 0."""
     if arrays.truth is None:
         return 0
     known = np.isfinite(arrays.truth)
     if scale == "log" and arrays.y is not None:
         known &= (arrays.truth > 0.0) & (arrays.y > 0.0)
     return int(known.sum() if arrays.counts is None else arrays.counts[known].sum())
+
+
+def teaching(arrays: Arrays, scale: str = "linear") -> int:
+    """How many validated rows can teach: copies of a few say no more than those."""
+    rows = count_validated(arrays, scale)
+    return int(min(rows, _different(arrays))) if rows else 0
+
+
+def _different(arrays: Arrays) -> float:
+    """How many different rows are validated; infinity for enough of them."""
+    assert arrays.truth is not None
+    known = np.isfinite(arrays.truth)
+    columns = [arrays.truth, *([] if arrays.y is None else [arrays.y]), *arrays.P.T, *arrays.E.T]
+    kind = np.zeros(int(known.sum()))
+    for column in columns:
+        kind = np.unique(np.stack([kind, column[known]]), axis=1, return_inverse=True)[1].reshape(-1)
+        if len(kind) and kind.max() + 1 >= LEAST_DIFFERENT:
+            return np.inf
+    return float(len(np.unique(kind)))
 
 
 def choose(validated: int) -> str:

@@ -24,7 +24,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxycal.errors import ReadingNote, SettingsError, TableError
-from proxycal.methods.auto import teaching
+from proxycal.methods.auto import count_validated
 from proxycal.methods.choice import choose_method
 from proxycal.methods.registry import METHODS
 from proxycal.parallel import ONE_THREAD, check_scheduler
@@ -210,7 +210,7 @@ def fit_large(pieces: Pieces, roles: Roles, settings: Settings) -> LargeFit:
         table = replace(table, held=tuple(table.in_turn(lambda piece: piece)))
     teach = seen.validated
     if teach and settings.scale == "log":
-        teach = table.add_up(partial(teaching, scale="log"))
+        teach = table.add_up(partial(count_validated, scale="log"))
     choice = choose_method(settings, arrays, roles.outcome, teach)
     method = choice.method
     fit = METHODS[method].fit_in_pieces(table, replace(settings, method=method))

@@ -50,7 +50,8 @@ def require_rows(arrays: Arrays) -> None:
     n = teaching(arrays)
     if n < LEAST_ROWS:
         raise TableError(
-            f"method='validated' needs at least {LEAST_ROWS} validated rows (role truth), and there are {n}: "
+            f"method='validated' needs at least {LEAST_ROWS} validated rows (role truth) that are not all "
+            f"copies of a few, and there are {n}: "
             "validate more rows (plan_audit says which), or use method='exact'"
         )
 

@@ -13,6 +13,8 @@ AGREED_T = 1.64
 CONTRADICTED_PART = 0.5
 # Folds of the comparison.
 FOLDS = 5
+# Copies of a row share a fold, and each fold is asked about some row that the others do not hold.
+LEAST_DIFFERENT = 2 * FOLDS
 # Rows without a truth that teach the candidates the shape of the reports; more add nothing but time.
 MOST_OTHERS = 2_000
 # Rows up to which counts are written out, one after the other; with more they are weights.
