@@ -56,7 +56,8 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=len(MOST))
 def people(outcome: str) -> pd.DataFrame:
     """Adults with every column of the roles, whatever their education."""
-    raw = pd.read_csv(files("proxycal.datasets") / "data" / "nhanes_2017_2018.csv.gz")
+    with (files("proxycal.datasets") / "data" / "nhanes_2017_2018.csv.gz").open("rb") as source:
+        raw = pd.read_csv(source, compression="gzip")
     return complete(raw, outcome, list(PROXIES), no_answer=())[0]
 
 
@@ -71,6 +72,7 @@ def trial(outcome: str, share: float, seed: int) -> dict[str, Any]:
     model = ProxyCalibrator(roles, direction=DIRECTIONS[outcome]).fit(table)
     rows, total = model.calibrate(table), model.totals(table).iloc[-1]
     arrays = Encoder.fit_transform(table, roles)[1]
+    assert arrays.y is not None
     columns = np.column_stack([arrays.y, arrays.P, arrays.E])
     seen = columns[:, columns[known].std(axis=0) > 0.0]
     regression = regression_calibration(table[VALIDATED].to_numpy(), seen)
@@ -103,7 +105,7 @@ def page(trials: pd.DataFrame) -> Page:
         moved = float(good["moved"].max())
         ok = ratio <= 1.005 and 0.93 <= held <= 0.97 and moved <= MOST[str(outcome)]
         rows.append({
-            "outcome": str(outcome), "validated": percent(share, 0), "draws": str(len(group)),
+            "outcome": str(outcome), "validated": percent(float(str(share)), 0), "draws": str(len(group)),
             "errors": str(len(group) - len(good)), "report": number(good["rmse_report"].mean(), 3),
             "regression": number(good["rmse_regression"].mean(), 3),
             "proxycal": number(good["rmse"].mean(), 3),

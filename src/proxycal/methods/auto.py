@@ -37,7 +37,7 @@ def _different(arrays: Arrays) -> float:
     assert arrays.truth is not None
     known = np.isfinite(arrays.truth)
     columns = [arrays.truth, *([] if arrays.y is None else [arrays.y]), *arrays.P.T, *arrays.E.T]
-    kind = np.zeros(int(known.sum()))
+    kind: np.ndarray = np.zeros(int(known.sum()))
     for column in columns:
         kind = np.unique(np.stack([kind, column[known]]), axis=1, return_inverse=True)[1].reshape(-1)
         if len(kind) and kind.max() + 1 >= LEAST_DIFFERENT:
