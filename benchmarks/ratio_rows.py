@@ -115,7 +115,7 @@ def page(trials: pd.DataFrame) -> Page:
             "total held": "yes" if row["total_covered"] is True else "no",
             "CPU s": number(row["seconds"], 1),
         }
-        for row in records(trials)
+        for row in records(trials.sort_values(["n", "seed"]))
     ]
     parts = (
         Part("Found and held, by number of rows", rows, f"Seeds from {FIRST_SEED} on; the ratio is {RATIO}."),

@@ -58,7 +58,7 @@ def test_a_quick_run_is_marked_judges_nothing_and_starts_over(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["bench", "beauty"], "accuracy, after, counts, coverage, drift"),
+        (["bench", "beauty"], "accuracy, after, counts, counts-paths, coverage, drift"),
         (["bench", "null", "--so-far"], "no finished cell"),
         (["bench", "null", "--jobs", "0"], "jobs=0"),
         (["bench", "speed", "--so-far"], "keeps no unfinished cells"),

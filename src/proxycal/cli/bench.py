@@ -22,10 +22,10 @@ def bench(
     kind: Annotated[
         str,
         typer.Argument(
-            help="accuracy, after, counts, coverage, drift, gradual, invariants, invariants-long, losses, "
-            "losses-selection, nations, null, rare-levels, ratio-rows, sampled, surveys, updates, "
-            "validated, validated-means, violations, one-model, worlds, worlds-tuning, speed, scale, "
-            "databases, validated-scale or workers."
+            help="accuracy, after, counts, counts-paths, coverage, drift, gradual, invariants, "
+            "invariants-long, losses, losses-selection, nations, null, rare-levels, ratio-rows, "
+            "sampled, surveys, updates, validated, validated-means, violations, one-model, worlds, "
+            "worlds-tuning, speed, scale, databases, validated-scale or workers."
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Run a smoke test of under two minutes.")] = False,
