@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxycal.effect.last_check import Support, answer_rows, answer_totals
 from proxycal.effect.totals import Groups, sum_rows_by
-from proxycal.errors import ProxycalWarning
+from proxycal.errors import ProxycalWarning, arithmetic
 from proxycal.methods.auto import teaching
 from proxycal.methods.beside import beside
 from proxycal.methods.checks.remedies import most_helpful_first
@@ -60,7 +60,7 @@ def fit_table(table: Any, roles: Roles, settings: Settings) -> Fit:
     if is_streamed(table):
         with spooled(table, roles.columns) as files:
             return fit_files(files, roles, settings, 1, "joblib", None)
-    with ONE_THREAD:
+    with ONE_THREAD, arithmetic("the fit"):
         return _fit(table, roles, settings)
 
 

@@ -42,7 +42,7 @@ from proxycal.cli import (
 )
 from proxycal.cli.reading import reads
 from proxycal.cli.streams import streamed
-from proxycal.errors import AnswerError, ProxycalError, ProxycalWarning, ReadingNote
+from proxycal.errors import AnswerError, ProxycalError, ProxycalWarning, ReadingNote, failed_arithmetic
 from proxycal.limits import out_of_memory
 from proxycal.table.surface import speaking
 
@@ -147,7 +147,7 @@ def _explain(error: Exception) -> int:
         error = out_of_memory("working")
     if os.environ.get("PROXYCAL_DEBUG") == "1":
         traceback.print_exc()
-    error = standard.lost_output(error) or error
+    error = standard.lost_output(error) or failed_arithmetic(error, "the command") or error
     usage = getattr(error, "format_message", None)  # click's own errors, wherever typer takes click from
     if usage is not None:
         console.complain(f"error: {usage()} (see --help)")

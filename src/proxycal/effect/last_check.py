@@ -18,7 +18,7 @@ import numpy as np
 
 from proxycal.effect.calibrate import predict
 from proxycal.effect.totals import conclude, in_order, left_over, with_labels
-from proxycal.errors import AnswerError, TableError
+from proxycal.errors import AnswerError, TableError, arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,8 @@ def answer_rows(
 ) -> Prediction:
     """The answer of a fit for rows that have their outcome, or for some of them, by position."""
     assert arrays.y is not None  # calibration asks for it
-    predicted = predict(fitted, arrays, rows)
+    with arithmetic("the calibration"):
+        predicted = predict(fitted, arrays, rows)
     y = arrays.y if rows is None else arrays.y[rows]
     bad = support.outside(y, predicted.y_cal)
     if arrays.truth is not None:
@@ -140,7 +141,8 @@ def answer_totals(
 
     left : rows without an answer, which enter as reported.
     """
-    done = conclude(fitted, sums, level, statistic, by, left)
+    with arithmetic("a total"):
+        done = conclude(fitted, sums, level, statistic, by, left)
     named = in_order(with_labels(sums, left))
     weight = named.weight + left_over(left, named.labels).weight
     unit = np.where(weight > 0.0, weight, np.nan) if statistic == "total" else np.ones_like(weight)
