@@ -92,10 +92,12 @@ types: .venv/.everything ## mypy on the package
 docs: .venv/.everything ## build the site into site/, warnings are errors; no network is needed
 	$(ONE_THREAD) NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 
-dist: .venv/.everything ## the wheel and the source archive in dist/, checked for a package index
+# Built by the time of the commit, the wheel of a commit is the same to the bit wherever it is built.
+dist: .venv/.everything ## wheel, source archive and bill of materials in dist/, checked for a package index
 	rm -rf dist build
-	$(BIN)/python -m build
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
+	mkdir -p dist/about && $(BIN)/python scripts/sbom.py dist/about/proxycal.cdx.json
 
 bench: .venv/.everything ## quick benchmarks of accuracy, coverage and false alarms (2 minutes each)
 	$(BIN)/proxycal bench accuracy --quick

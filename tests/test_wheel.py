@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -18,8 +20,9 @@ TITLE = "Proxy-Guided Measurement Calibration"
 pytestmark = pytest.mark.slow  # builds and installs; .ci/run runs it by `make test-wheel`
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # nothing of this clone
+    env |= variables
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -54,6 +57,25 @@ def test_a_package_index_would_take_them(dist):
     assert [file.name.rpartition(".")[2] for file in files] == ["whl", "gz"]
     said = run(sys.executable, "-m", "twine", "check", "--strict", *files, cwd=dist)
     assert said.count("PASSED") == 2
+
+
+def test_two_builds_of_the_wheel_are_one(tmp_path):
+    """Of the same files at other times, whatever else the clone holds."""
+    hashes = set()
+    for number in range(2):
+        copy = tmp_path / str(number)
+        shutil.copytree(
+            ROOT,
+            copy / "clone",
+            ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "tests", "docs"),
+        )
+        for path in copy.rglob("*"):
+            os.utime(path, (1e9 + number * 1e6,) * 2)
+        command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", copy / "dist")
+        run(*command, copy / "clone", cwd=copy, SOURCE_DATE_EPOCH="1700000000")
+        (built,) = (copy / "dist").glob("*.whl")
+        hashes.add(hashlib.sha256(built.read_bytes()).hexdigest())
+    assert len(hashes) == 1
 
 
 def test_the_wheel_holds_its_data_and_names_the_paper(wheel):
