@@ -22,6 +22,7 @@ from benchmarks import (
     one_model,
     rare_levels,
     ratio_rows,
+    reporters,
     sampled,
     scale,
     speed,
@@ -67,6 +68,7 @@ BENCHES = {
     "validated-means": validated_means.bench,
     "violations": violations.bench,
     "one-model": one_model.bench,
+    "reporters": reporters.bench,
     "worlds": worlds.bench,
     "worlds-tuning": worlds.tuning,
 }

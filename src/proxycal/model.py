@@ -295,11 +295,18 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         return laid_out(df, columns, arrays.kept)
 
     def latents(self, df: Any) -> Any:
-        """Content z_1 .. z_d and the bias score a (higher for the biased) of each row."""
+        """Content z_1 .. z_d and the bias score a (higher for the biased) of each row.
+
+        Of several reports, the probability that each is biased: p_biased_NAME, missing where not made.
+        """
         self._fitted()
         predicted, kept = self._predicted(df)
         self._warn_of_gaps(df, kept, "z and a")
-        return laid_out(df, predicted.latents(), kept)
+        columns = predicted.latents()
+        if reports := self.result_.roles.reports:
+            names = (self.result_.roles.outcome, *reports)
+            columns = {f"p_biased_{name}": predicted.z[:, j] for j, name in enumerate(names)}
+        return laid_out(df, columns, kept)
 
     # --- questions put to the fit ---
 

@@ -91,7 +91,8 @@ def _exp(value: float) -> float:
 class Prediction:
     """A fit's answer for n rows. The fields with a meaning and a unit are the output columns, each (n,).
 
-    z, a : what `latents` shows. Content (n, d), and the bias score (n,), higher for the biased.
+    z, a : what `latents` shows. Content (n, d), or P(biased) of each of d reports; and the bias score (n,),
+    higher for the biased.
     """
 
     y_cal: np.ndarray = field(metadata={"meaning": "calibrated outcome: y_obs - shift", "unit": "outcome"})

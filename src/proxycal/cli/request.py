@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import RolesError, SettingsError, StoreError
@@ -120,11 +120,15 @@ def column_names(given: str | Sequence[str]) -> tuple[str, ...]:
 def _roles(values: dict[str, Any]) -> Roles:
     """Take the roles out of the values."""
     columns: dict[str, Any] = {field.name: values.pop(field.name, None) for field in fields(Roles)}
-    for field in fields(Roles):
-        if columns[field.name] is None and field.default is MISSING:
-            raise RolesError(f"--{field.name} is required: pass it, or put it in the --config file")
+    outcome = columns["outcome"]
+    if isinstance(outcome, str):
+        columns["outcome"] = column_names(outcome) or outcome
+    several = columns["reports"] or len(columns["outcome"] or ()) > 1
+    for role in ("outcome",) if several else ("outcome", "proxies", "environment"):
+        if columns[role] is None:
+            raise RolesError(f"--{role} is required: pass it, or put it in the --config file")
     for role in LIST_ROLES:
-        column = columns[role]
+        column = () if columns[role] is None else columns[role]
         if not isinstance(column, (str, list, tuple)):
             raise RolesError(f"{role} = {column!r} must be a list of column names")
         # In a TOML list, read as a tuple, every entry is a whole name, commas included.
@@ -145,7 +149,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(
             f"'{path}' is not valid TOML: {error}; write lines such as level = 0.95"
         ) from error
-    for role in (*LIST_ROLES, "log_proxies"):
+    if isinstance(values.get("outcome"), str):
+        values["outcome"] = [values["outcome"]]
+    for role in ("outcome", *LIST_ROLES, "log_proxies"):
         if isinstance(values.get(role), list):
             values[role] = tuple(str(name) for name in values[role])
     return values

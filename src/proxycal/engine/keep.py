@@ -14,6 +14,7 @@ from proxycal.engine import content, model, standard, terms
 from proxycal.engine.families.binary import Binary
 from proxycal.engine.families.counts import Counts
 from proxycal.engine.families.normal import Normal
+from proxycal.engine.families.reports import Reports
 
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
@@ -34,6 +35,7 @@ _KINDS: dict[str, Any] = {
         Binary,
         Counts,
         Normal,
+        Reports,
     )
 }
 

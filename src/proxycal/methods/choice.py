@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Methods that leave the kind of outcome open, so that another may take their place.
 OPEN = ("auto", "exact")
+# The family of the method for several reports of one truth, which `family` does not name: the roles say so.
+REPORTS = "reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Choice:
 def choose_method(settings: Settings, arrays: Arrays, name: str, validated: int) -> Choice:
     """The method for a table whose outcome is the column `name`, with so many validated rows."""
     asked = METHODS[settings.method]
+    if arrays.reports is not None or asked.family == REPORTS:
+        return _of_reports(settings, arrays, name)
     family = settings.family if settings.family != "auto" else asked.family
     if settings.method not in OPEN and family != asked.family:
         raise SettingsError(
@@ -51,6 +55,30 @@ def choose_method(settings: Settings, arrays: Arrays, name: str, validated: int)
     _require(family, settings, y, name)
     method = usual if asked.family != "normal" else family
     return Choice(method, (_taken(family, seen, settings, y),))
+
+
+def _of_reports(settings: Settings, arrays: Arrays, name: str) -> Choice:
+    """The method for several reports of one truth, and what goes with it."""
+    if arrays.reports is None:
+        raise SettingsError(
+            f"method='{settings.method}' needs several reports of the same truth, and the outcome is column "
+            f"'{name}' alone: name them all in the role outcome, or use method='auto'"
+        )
+    other = settings.method not in OPEN and METHODS[settings.method].family != REPORTS
+    for wrong, what in (
+        (other, f"method='{settings.method}'"),
+        (settings.family not in ("auto", "normal"), f"family='{settings.family}'"),
+        (settings.scale == "log", "scale='log'"),
+        (settings.effect != "constant", f"effect='{settings.effect}'"),
+        (settings.interval != "sandwich", f"interval='{settings.interval}'"),
+        (settings.exclusion, "exclusion=True"),
+    ):
+        if wrong:
+            more = "; take the logarithm of the columns yourself" if "log" in what else ""
+            raise SettingsError(
+                f"{what} is for a single outcome, not for several reports: leave it out{more}"
+            )
+    return Choice("reporters")
 
 
 def _may_change(settings: Settings) -> bool:

@@ -115,7 +115,7 @@ class Method:
     chooser : str, default ""
         Place of the function that names another method by the number of validated rows; none if empty.
     family : str, default "normal"
-        The kind of outcome that it is for; "normal" is any number.
+        The kind of outcome that it is for; "normal" is any number, "reports" several of one truth.
 
     """
 
@@ -305,6 +305,17 @@ _OURS = (
         cost=(4.5, 0.2),
         allows=("atom",),
         family="binary",
+    ),
+    Method(
+        name="reporters",
+        label="reporters (several reports of one truth)",
+        summary="reports of the same rows are compared: whose are biased, in which rows, by how much",
+        home="proxycal.methods.reporters.fit:fit_reports",
+        record="proxycal.methods.reporters.record:ReportsFit",
+        pieces="proxycal.methods.reporters.fit:fit_reports_in_pieces",
+        cost=(4.5, 0.5),
+        allows=("atom",),
+        family="reports",
     ),
     Method(
         name="paper",

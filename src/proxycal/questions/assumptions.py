@@ -52,6 +52,8 @@ def further_findings(
     fit: MethodFit, arrays: Arrays, settings: Settings, before: tuple[Finding, ...]
 ) -> list[Finding]:
     """Findings that take more work than a fit should; before : those of the fit."""
+    if arrays.reports is not None:  # differences of reports do not depend on content
+        return [multiplicity(before)]
     # Where the log scale is taken already, or would be refused, nobody is sent there.
     no_logs = isinstance(fit, LogFit) or are_small_counts(outcome_of(arrays))
     if isinstance(fit, LogFit):

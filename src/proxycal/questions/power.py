@@ -15,6 +15,7 @@ from proxycal.errors import SettingsError
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.registry import METHODS
 from proxycal.questions.injected_counts import count_trials
+from proxycal.questions.injected_reports import report_trials
 from proxycal.questions.refits import TOO_FEW, require_repetitions, run_trials
 from proxycal.result import number, plain
 
@@ -280,6 +281,8 @@ def _trials(
         )
     if family == "counts":
         return count_trials(kept, sizes, repetitions, draw_biased)
+    if kept.arrays.reports is not None:
+        return report_trials(kept, sizes, repetitions, draw_biased)
     arrays = replace(kept.arrays, truth=None)
     y, p_biased = outcome_of(arrays), kept.fit.predict(arrays).p_biased
     # Without a finding, what was reported stands.
@@ -303,7 +306,7 @@ def _trials(
 
 def draw_biased(E: Array, rng: Generator, scale: float = GATE_SCALE) -> Array:
     """Who is biased, (n,) zeros and ones: A ~ Bernoulli(logistic(w'E)), w drawn anew."""
-    w = rng.normal(0.0, scale / math.sqrt(E.shape[1]), E.shape[1])
+    w = rng.normal(0.0, scale / math.sqrt(max(E.shape[1], 1)), E.shape[1])
     return (rng.random(len(E)) < expit((E - E.mean(axis=0)) @ w)).astype(float)
 
 

@@ -81,7 +81,9 @@ def diagram(fit: Fit) -> Diagram:
     proxies = _box(
         "seen", _LEFT, y, 210, "Proxies", "never saw the report", _some(tuple(roles.proxies), _NARROW)
     )
-    outcome = _box("seen", _RIGHT, y, 210, "Outcome", "as reported", _some((roles.outcome,), _NARROW))
+    several = bool(roles.reports)
+    what = ("Reports", "of the same truth") if several else ("Outcome", "as reported")
+    outcome = _box("seen", _RIGHT, y, 210, *what, _some(roles.report_names, _NARROW))
     sign = "+" if fit.settings.direction == "over" else "−"
     return Diagram(
         boxes=(top, content, bias, proxies, outcome),
@@ -98,8 +100,9 @@ def diagram(fit: Fit) -> Diagram:
         alt=(
             f"Causal diagram. The environment ({', '.join(names) or 'none'}) may drive the unobserved "
             "content and an unobserved reporting bias. The content drives the proxies "
-            f"({', '.join(roles.proxies)}) and {roles.outcome}. The bias shifts {roles.outcome} only: "
-            "no arrow leads from it to the proxies."
+            f"({', '.join(roles.proxies) or 'none'}) and {', '.join(roles.report_names)}. The bias shifts "
+            f"{'some of these reports' if several else roles.outcome} only: no arrow leads from it to the "
+            "proxies."
         ),
     )
 

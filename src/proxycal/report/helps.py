@@ -40,7 +40,8 @@ def helps(fit: Fit, run: str = "RUN", table: str = "TABLE") -> tuple[Help, ...]:
     listed += _rows(fit)
     listed += _proxies(fit)
     listed += [_from_finding(fit, finding, table) for finding in findings if finding not in free]
-    listed = listed[: _MOST - 2] + _validated(fit, run, table) + _trusted(fit) + _assumed(fit, run, table)
+    if not fit.roles.reports:
+        listed = listed[: _MOST - 2] + _validated(fit, run, table) + _trusted(fit) + _assumed(fit, run, table)
     unique = {item.text: item for item in listed}
     return tuple(unique.values())
 
@@ -105,6 +106,8 @@ def _rows(fit: Fit) -> list[Help]:
 
 def _proxies(fit: Fit) -> list[Help]:
     topics = {finding.topic for finding in fit.findings if not finding.ok}
+    if fit.roles.reports:
+        return []
     if len(fit.roles.proxies) == 1:
         return [
             Help(

@@ -71,6 +71,12 @@ def memo_plot(fit: Fit) -> Plot:
 def _asked(fit: Fit) -> str:
     way = "too high" if fit.settings.direction == "over" else "too low"
     statistic = fit.totals[0].statistic if fit.totals else "total"
+    if fit.roles.reports:
+        return (
+            f"Whether {_named(fit.roles.report_names)}, reports of the same truth, are {way} in some of "
+            f"{fit.n:,} rows, in which, and what the {statistic} of the truth is. They are compared with "
+            "each other in the same rows."
+        )
     proxies, environment = _named(fit.roles.proxies), _named(fit.roles.environment)
     return (
         f"Whether the reported {fit.roles.outcome} is {way} in some of {fit.n:,} rows, in which, and what "
@@ -131,6 +137,12 @@ def _rests_on(fit: Fit) -> tuple[str, ...]:
         "The environment may act on the true value, but on the proxies only as they follow the true value.",
         f"Biased reports are {way}: that was stated, not found; data cannot tell the two apart.",
     ]
+    if fit.roles.reports:
+        points = [
+            "What all reporters get wrong alike is not seen: it is not in their differences.",
+            "Errors of different reporters in the same row have nothing to do with each other.",
+            points[-1],
+        ]
     if fit.method_fit.details.by_validation:
         points = [
             "The validated rows were chosen without regard to their error, or with the probabilities given.",
@@ -152,7 +164,12 @@ def _would_change(fit: Fit) -> tuple[str, ...]:
         for answer in refutations(fit)
     ]
     points = [item.text for item in helps(fit)[:_MOST_POINTS]]
-    if not points:
+    if not points and fit.roles.reports:
+        points = [
+            "A source that reporters have in common: what it gets wrong, they all get wrong.",
+            "A third report would tell which of two is wrong.",
+        ]
+    if not points and not fit.roles.reports:
         points = [
             "A proxy that saw the report, or was made from it, would make the bias look smaller than it is.",
             "True values of about 50 rows would measure the bias directly: `plan_audit` chooses the rows.",

@@ -48,12 +48,15 @@ def role_options(roles: Roles) -> dict[str, str]:
     >>> from proxycal.table.roles import Roles
     >>> role_options(Roles("loss", ["a", "b"], ["c"], id="county"))
     {'--outcome': 'loss', '--proxies': 'a,b', '--environment': 'c', '--id': 'county'}
+    >>> role_options(Roles(["own", "register"]))
+    {'--outcome': 'own,register'}
     """
-    columns = {field.name: getattr(roles, field.name) for field in fields(roles)}
+    columns = {field.name: getattr(roles, field.name) for field in fields(roles) if field.name != "reports"}
+    columns["outcome"] = roles.report_names
     return {
         f"--{role}": column if isinstance(column, str) else listed(column)
         for role, column in columns.items()
-        if column is not None
+        if column is not None and len(column)
     }
 
 

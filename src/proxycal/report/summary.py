@@ -38,7 +38,7 @@ def unseen(fit: Fit) -> str:
 
 def headline(fit: Fit) -> str:
     """The result in one sentence, as strong as the verdict allows and no stronger."""
-    y, way, main = fit.roles.outcome, f"{fit.settings.direction}-reported", fit.estimate
+    y, way, main = subject(fit), f"{fit.settings.direction}-reported", fit.estimate
     shown = size_text(main)
     level = f"{fit.settings.level * 100:g}% interval"
     size = f"{shown.size} ({'no interval' if shown.interval == 'n/a' else f'{level} {shown.interval}'})"
@@ -59,9 +59,16 @@ def headline(fit: Fit) -> str:
     then = (
         "calibrated as validated rows suggest" if fit.method_fit.details.by_validation else "left as reported"
     )
+    left = fit.roles.outcome
     if fit.verdict == "no bias found":
-        return f"No evidence that {y} is {way} was found; {y} is {then}."
-    return f"These data cannot tell whether {y} is {way}; {y} is {then}."
+        return f"No evidence that {y} is {way} was found; {left} is {then}."
+    return f"These data cannot tell whether {y} is {way}; {left} is {then}."
+
+
+def subject(fit: Fit) -> str:
+    """What a bias is looked for in: the outcome, or any of several reports."""
+    names = fit.roles.report_names
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def ratio_text(fit: Fit, row: Estimate) -> str:

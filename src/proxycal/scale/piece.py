@@ -10,6 +10,7 @@ from proxycal.effect.last_check import answer_rows
 from proxycal.errors import TableError
 from proxycal.result import OUTPUT_COLUMNS
 from proxycal.table.answers import spread
+from proxycal.table.reports import gaps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ def needed_columns(fit: Fit, columns: Iterable[str]) -> list[str]:
     known = (*encoder.dropped, fit.roles.truth, fit.roles.inclusion, fit.roles.trusted)
     optional = [name for name in known if name is not None and name in have]
     read = [code.name for code in (*encoder.proxies, *encoder.environment)]
-    wanted = [fit.roles.outcome, *read, *optional]
+    wanted = [*fit.roles.report_names, *read, *optional]
     return wanted if set(wanted) <= set(have) else have
 
 
@@ -38,7 +39,9 @@ def complete_rows(fit: Fit, frame: pd.DataFrame) -> np.ndarray:
     roles = fit.roles
     blank = {roles.truth, roles.inclusion, roles.trusted}
     asked = [name for name in needed_columns(fit, frame.columns) if name not in blank]
-    return np.asarray(frame[asked].notna().all(axis=1), dtype=bool)
+    if roles.reports:
+        asked = [name for name in asked if name not in roles.reports]
+    return ~np.asarray(gaps_of(frame, roles, asked).any(axis=1), dtype=bool)
 
 
 def refuse_taken(columns: Iterable[str], where: str) -> None:

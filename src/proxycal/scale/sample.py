@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from proxycal.table.reports import gaps_of
 from proxycal.table.require import read_table, refuse_infinite
 
 if TYPE_CHECKING:
@@ -73,13 +74,16 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
     [1, 2]
     """
     measured = [roles.outcome, *roles.proxies, *roles.environment]
-    if any(np.isinf(frame[name].to_numpy(float)).any() for name in measured if _is_number(frame[name])):
+    reports = list(roles.reports)
+    if any(
+        np.isinf(frame[name].to_numpy(float)).any() for name in measured + reports if _is_number(frame[name])
+    ):
         # Said here, where a row still has its number in the table.
-        refuse_infinite(read_table(frame, measured))
-    missing = frame[measured].isna()
+        refuse_infinite(read_table(frame, measured + reports))
+    missing = gaps_of(frame, roles, measured)
     complete = ~missing.any(axis=1).to_numpy()
     optional = (roles.weights, roles.counts, roles.truth, roles.trusted)
-    known = [*measured, *(name for name in optional if name is not None)]
+    known = [*measured, *reports, *(name for name in optional if name is not None)]
     number, one_each = _numbers(frame[known]), np.ones(len(frame), dtype=int)
     sample, number, count = _smallest(frame, number, one_each, _categories(frame[known]))
     return Summary(
@@ -99,7 +103,7 @@ def has_rows(frame: pd.DataFrame, encoder: Encoder) -> bool:
     """Whether a piece holds a row to use: with missing="drop" all of its rows may have a gap."""
     roles = encoder.roles
     measured = [roles.outcome, *roles.proxies, *roles.environment]
-    return encoder.missing != "drop" or bool(frame[measured].notna().all(axis=1).any())
+    return encoder.missing != "drop" or bool((~gaps_of(frame, roles, measured).any(axis=1)).any())
 
 
 def given_weights(frame: pd.DataFrame, roles: Roles, kept: np.ndarray) -> np.ndarray:

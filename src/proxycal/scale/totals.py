@@ -162,7 +162,7 @@ def sum_piece(fit: Fit, by: str | None, weights: str | None, frame: pd.DataFrame
         gone = ~arrays.kept
         groups = Groups(codes[arrays.kept], tuple(labels))
         sums = sum_rows(fit.method_fit, arrays, groups, w[arrays.kept], counts[arrays.kept])
-    y = read_outcome(frame, fit.roles.outcome)[gone] if gone.any() else np.zeros(0)
+    y = read_outcome(frame, fit.roles)[gone] if gone.any() else np.zeros(0)
     return PieceSums(sums, AsReported.of(y, codes[gone], labels, w[gone], counts[gone]), by)
 
 
@@ -177,7 +177,7 @@ def left_rows(frame: pd.DataFrame, roles: Roles, gone: np.ndarray, by: str | Non
         labels = [*levels, MISSING]
         codes = np.where(codes < 0, len(levels), codes)
     w, counts = read_weights(frame, roles.weights)[gone], read_counts(frame, roles.counts)[gone]
-    left = AsReported.of(read_outcome(frame, roles.outcome)[gone], codes[gone], labels, w, counts)
+    left = AsReported.of(read_outcome(frame, roles)[gone], codes[gone], labels, w, counts)
     return left.over([label for label, rows in zip(labels, left.rows, strict=True) if rows])
 
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from proxycal.errors import TableError
 from proxycal.result import Finding
 from proxycal.table import questions, skew, small_counts, weighting
 from proxycal.table.audited import AuditTable
 from proxycal.table.columns import code_hashables, read_column, read_plain
 from proxycal.table.frames import to_pandas
+from proxycal.table.number_text import number_text
 from proxycal.table.outcome_question import outcome
+from proxycal.table.reports import outcome_column
 from proxycal.table.role_question import proxies
 from proxycal.table.total_rows import total_rows_of
 from proxycal.table.trusted import trusted
@@ -247,6 +251,13 @@ def _read(frame: Any, roles: Roles, settings: Settings | None) -> AuditTable:
                 table.columns[name] = plain[name] if name in plain else read_column(data[name], name)
         except TableError as error:
             table.unread[name] = str(error)
+    names = roles.report_names
+    if roles.reports and all(
+        name in table.columns and not number_text(table.columns[name]) for name in names
+    ):
+        numbers = [values for name in names if (values := table.columns[name].as_numbers()) is not None]
+        if len(numbers) == len(names):
+            table.columns[roles.outcome] = outcome_column(roles, np.column_stack(numbers))
     return table
 
 

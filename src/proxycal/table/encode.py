@@ -13,6 +13,7 @@ from proxycal.result import Finding
 from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_codes
 from proxycal.table.exposure import exposure_of
 from proxycal.table.frames import column_names
+from proxycal.table.reports import with_reports
 from proxycal.table.require import (
     Missing,
     ReadTable,
@@ -60,6 +61,8 @@ class Arrays:
     counts       (n,) how many equal rows each stands for; None without such a column
     trusted      (n,) True where the report is known to be free of the bias; None without such a column
     exposure     (n,) what a count is in proportion to, above 0; None without such a column
+    reports      (n, R) several reports of the truth, NaN where not made; y is the first that was made
+    report_names (R,) the columns of the reports; empty where there is one outcome
     """
 
     y: NDArray[np.float64] | None
@@ -81,6 +84,8 @@ class Arrays:
     counts: NDArray[np.float64] | None = None
     trusted: NDArray[np.bool_] | None = None
     exposure: NDArray[np.float64] | None = None
+    reports: NDArray[np.float64] | None = None
+    report_names: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -111,6 +116,7 @@ class Arrays:
             counts=None if self.counts is None else self.counts[rows],
             trusted=None if self.trusted is None else self.trusted[rows],
             exposure=None if self.exposure is None else self.exposure[rows],
+            reports=None if self.reports is None else self.reports[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -248,6 +254,8 @@ class Encoder:
             counts=counts if self.roles.counts in table.columns else None,
             trusted=None if trusted is None else trusted[kept],
             exposure=None if exposure is None else exposure[kept],
+            reports=table.reports[kept] if outcome and table.reports is not None else None,
+            report_names=self.roles.report_names if self.roles.reports else (),
         )
 
     @property
@@ -311,9 +319,8 @@ class Encoder:
         if any(name not in made.roles.columns for name in made.dropped):
             raise StoreError("the stored encoder left out columns that have no role: fit and save again")
         for codes, names in ((made.proxies, made.roles.proxies), (made.environment, made.roles.environment)):
-            if [code.name for code in codes] != [
-                name for name in names if name not in made.dropped
-            ] or not codes:
+            used = [name for name in names if name not in made.dropped]
+            if [code.name for code in codes] != used or (not codes and not made.roles.reports):
                 raise StoreError("the stored encoder does not belong to the stored roles: fit and save again")
         if made.missing not in get_args(Missing):
             raise StoreError(f"the stored encoder has missing={shown(made.missing)}: fit and save again")
@@ -323,7 +330,7 @@ class Encoder:
         have = set(column_names(frame))
         wanted = [code.name for code in (*self.proxies, *self.environment)]
         if outcome:
-            wanted.insert(0, self.roles.outcome)
+            wanted = [*self.roles.report_names, *wanted]
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
         optional: list[str | None] = [
             *self.dropped,
@@ -335,7 +342,9 @@ class Encoder:
         if design:
             optional += [self.roles.weights, self.roles.counts, self.roles.cluster]
         wanted += [name for name in optional if name is not None and name in have]
-        return read_table(frame, wanted, self.roles.cluster if self.roles.cluster in wanted else None)
+        cluster = self.roles.cluster if self.roles.cluster in wanted else None
+        table = read_table(frame, wanted, cluster)
+        return with_reports(table, self.roles) if outcome else table
 
     def encoded_names(self) -> tuple[str, ...]:
         """Name each encoded column, proxies first; level "b" of "a" must not collide with a column "a=b"."""
@@ -378,7 +387,7 @@ class Encoder:
 
 def _read_roles(frame: Any, roles: Roles) -> ReadTable:
     """Every column that has a role, but the id."""
-    return read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+    return with_reports(read_table(frame, roles.columns, roles.cluster, skip=(roles.id,)), roles)
 
 
 def row_weights(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -401,7 +410,8 @@ def mean_weight(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
 
 
 def _encode(codes: tuple[Code, ...], table: ReadTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
-    return np.column_stack([code.apply(table.columns[code.name], table.index, kept) for code in codes])
+    columns = [code.apply(table.columns[code.name], table.index, kept) for code in codes]
+    return np.column_stack(columns) if columns else np.zeros((int(kept.sum()), 0))
 
 
 def _sources(codes: tuple[Code, ...]) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
     loss ~ wind + outage | income + hazard
     log(loss) ~ log(area) + outage | income        the bias is a factor; the area is taken as a logarithm
 
+    own + register ~ 0 | income                    two reports of the same truth; 0 where there are no proxies
+
 A formula names columns. What would make new columns of them is refused, for calibration must find the same
 columns in other tables.
 """
@@ -92,10 +94,9 @@ def formula_of(roles: Roles, scale: str = "linear", log_proxies: Sequence[str] =
     >>> formula_of(Roles("loss", ["wind", "power outage"], ["income"]), "log", ["wind"])
     'log(loss) ~ log(wind) + `power outage` | income'
     """
-    outcomes = [roles.outcome] if isinstance(roles.outcome, str) else list(roles.outcome)
-    left = _sum(outcomes, outcomes if scale == "log" else ())
-    sides = [_sum(roles.proxies, log_proxies), _sum(roles.environment, ())]
-    return f"{left} ~ {' | '.join(sides)}" if any(sides) else left
+    left = _sum(roles.report_names, roles.report_names if scale == "log" else ())
+    sides = [_sum(roles.proxies, log_proxies) or "0", _sum(roles.environment, ()) or "0"]
+    return f"{left} ~ {' | '.join(sides)}"
 
 
 def _sum(names: Iterable[str], logs: Iterable[str]) -> str:
@@ -152,7 +153,7 @@ def _plain(text: str, word: str, kind: str) -> str:
         # Signs that stand together are one operator to formulaic: "~-".
         for sign in filter(word.endswith, _REFUSED):
             raise RolesError(f"formula {text!r} holds {sign!r}: {_REFUSED[sign]}")
-    if word == "." or (kind == "value" and word.isdigit()):
+    if word == "." or (kind == "value" and word.isdigit() and word != "0"):
         raise RolesError(f"formula {text!r} holds {word!r}: name every column; {_SHAPE}")
     if kind != "python":
         return f"`{word}`" if kind == "name" else word

@@ -10,6 +10,7 @@ from pandas.api import types
 
 from proxycal.errors import TableError
 from proxycal.table.columns import read_column
+from proxycal.table.reports import first_made
 from proxycal.table.require import checked_counts
 from proxycal.table.wording import counted, listed, rows_of, shown
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from numpy.typing import NDArray
+
+    from proxycal.table.roles import Roles
 
 
 def read_groups(frame: pd.DataFrame, by: str | None) -> tuple[NDArray[np.intp], list[Hashable]]:
@@ -62,9 +65,9 @@ def read_counts(frame: pd.DataFrame, name: str | None) -> NDArray[np.float64]:
     return checked_counts(_numbers(frame, name, "counts"), name, frame.index)
 
 
-def read_outcome(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """The reports of every row, (N,), NaN where missing."""
-    return _numbers(frame, name, "outcome")
+def read_outcome(frame: pd.DataFrame, roles: Roles) -> NDArray[np.float64]:
+    """The report of every row, (N,), NaN where missing; of several the first that was made."""
+    return first_made(np.column_stack([_numbers(frame, name, "outcome") for name in roles.report_names]))
 
 
 def _numbers(frame: pd.DataFrame, name: str, role: str) -> NDArray[np.float64]:

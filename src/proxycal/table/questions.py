@@ -40,7 +40,7 @@ FEW_GAPS = 0.05
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
 # Roles whose columns are blank in rows of which nothing is known, or whose gaps have a question of their own.
-_MAY_BE_BLANK = ("truth", "inclusion", "trusted", "weights", "counts")
+_MAY_BE_BLANK = ("reports", "truth", "inclusion", "trusted", "weights", "counts")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -157,8 +157,16 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     ]
     for name, column in table.columns.items():
         role = table.role(name)
-        must_be_numeric = role in ("outcome", "weights", "counts", "truth", "inclusion", "exposure")
-        if role in ("outcome", "truth") and yes_no(column) is not None:
+        must_be_numeric = role in (
+            "outcome",
+            "reports",
+            "weights",
+            "counts",
+            "truth",
+            "inclusion",
+            "exposure",
+        )
+        if role in ("outcome", "reports", "truth") and yes_no(column) is not None:
             continue
         if number_text(column):
             odd = [level for level in column.levels if level not in set(column.looks_numeric())]

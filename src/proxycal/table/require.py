@@ -38,11 +38,15 @@ UNITS_FACTOR, UNITS_ROWS = 50.0, 5
 
 @dataclass(frozen=True, slots=True)
 class ReadTable:
-    """The columns of a table that have a role, read; `cluster` holds (n,) codes where it was asked for."""
+    """The columns of a table that have a role, read; `cluster` holds (n,) codes where it was asked for.
+
+    Where a truth has several `reports` (n, R), the outcome is the first that was made.
+    """
 
     columns: dict[str, Column]
     index: pd.Index
     cluster: NDArray[np.int64] | None = None
+    reports: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -63,7 +67,10 @@ def require(frame: Any, roles: Roles, missing: Missing = "raise") -> None:
         ...
     proxycal.errors.TableError: column 'e' holds 1 missing value, at index 0: pass missing='drop' or 'impute'
     """
-    table = read_table(frame, roles.columns, roles.cluster, skip=(roles.id,))
+    # Loaded here: it reads columns as this module does.
+    from proxycal.table.reports import with_reports
+
+    table = with_reports(read_table(frame, roles.columns, roles.cluster, skip=(roles.id,)), roles)
     refuse_empty(table, roles)
     require_read(table, roles, rows_kept(table, roles, missing))
 
@@ -121,7 +128,7 @@ def rows_kept(table: ReadTable, roles: Roles, missing: Missing, outcome: bool = 
 
 def refuse_empty(table: ReadTable, roles: Roles) -> None:
     """Raise where a column to learn from holds no value at all."""
-    names = (roles.outcome, *roles.proxies, *roles.environment)
+    names = (*roles.report_names, *roles.proxies, *roles.environment)
     empty = [name for name in names if table.columns[name].missing.all()]
     if empty:
         raise TableError(
@@ -169,7 +176,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     for role, names in (("proxies", roles.proxies), ("environment", roles.environment)):
         widths = [_usable_width(table.columns[name], kept) for name in names]
         widest = max([widest, *zip(names, widths, strict=True)], key=lambda pair: pair[1])
-        if not any(widths):
+        if names and not any(widths):
             why = "say nothing about the content" if role == "proxies" else "cannot drive a bias"
             raise TableError(
                 f"{columns_named(list(names))} ({role}): constant in all {int(kept.sum())} rows, they {why}"
@@ -187,8 +194,8 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
 
 def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
     """(N,) the outcome in raw units, NaN where missing."""
-    values = _measured(table.columns[roles.outcome], "outcome")
-    _refuse_huge(values, roles.outcome, "outcome", table.index)
+    values = measured(table.columns[roles.outcome], "outcome")
+    refuse_huge(values, roles.outcome, "outcome", table.index)
     return values
 
 
@@ -197,7 +204,7 @@ def refuse_negative(table: ReadTable, roles: Roles) -> None:
     for name, role in ((roles.outcome, "outcome"), (roles.truth, "truth")):
         if name is None or name not in table.columns:
             continue
-        values = _measured(table.columns[name], role)
+        values = measured(table.columns[name], role)
         if (bad := values < 0.0).any():
             raise TableError(
                 f"column {shown(name)} ({role}) holds {counted(int(bad.sum()), 'negative value')}, "
@@ -227,7 +234,7 @@ def weights_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:
                 f"column {shown(roles.weights)} (weights) holds {counted(int(bad.sum()), what)}, "
                 f"{rows_of(bad, table.index)}: a weight must be above 0; correct or remove those rows"
             )
-    _refuse_huge(values, roles.weights, "weights", table.index)
+    refuse_huge(values, roles.weights, "weights", table.index)
     if (tiny := values < 1 / LARGEST).any():
         raise TableError(
             f"column {shown(roles.weights)} (weights) falls below {1 / LARGEST:g}, "
@@ -251,7 +258,7 @@ def checked_counts(values: NDArray[np.float64], name: str, index: pd.Index) -> N
             f"of rows, {rows_of(bad, index)}: a count is a whole number of at least 1; correct or remove "
             "those rows, or give a column of sampling weights the role weights"
         )
-    _refuse_huge(values, name, "counts", index)
+    refuse_huge(values, name, "counts", index)
     return values
 
 
@@ -270,9 +277,9 @@ def truth_of(table: ReadTable, roles: Roles) -> NDArray[np.float64] | None:
         return None
     # Words are read where the outcome has words for yes and no as well.
     words = yes_no(table.columns[roles.outcome]) if roles.outcome in table.columns else None
-    read = _numeric if words is None else _measured
+    read = _numeric if words is None else measured
     values = read(table.columns[roles.truth], "truth")
-    _refuse_huge(values, roles.truth, "truth", table.index)
+    refuse_huge(values, roles.truth, "truth", table.index)
     return values
 
 
@@ -331,8 +338,8 @@ def _gap(table: ReadTable, name: str) -> str:
     return f"column {shown(name)} holds {count}, {rows_of(gone, table.index)}"
 
 
-def _measured(column: Column, role: str) -> NDArray[np.float64]:
-    """Numbers, or yes and no as 1 and 0."""
+def measured(column: Column, role: str) -> NDArray[np.float64]:
+    """Numbers (N,), or yes and no as 1 and 0; TableError where a column has neither."""
     words = yes_no(column)
     return _numeric(column, role) if words is None else words
 
@@ -368,7 +375,8 @@ def _refuse_number_text(column: Column, role: str) -> None:
         )
 
 
-def _refuse_huge(values: NDArray[np.float64], name: str, role: str, index: pd.Index) -> None:
+def refuse_huge(values: NDArray[np.float64], name: str, role: str, index: pd.Index) -> None:
+    """Raise where values are too large to be squared."""
     if (huge := np.abs(values) > LARGEST).any():
         raise TableError(
             f"column {shown(name)} ({role}) reaches {np.nanmax(np.abs(values)):g}, {rows_of(huge, index)}, "

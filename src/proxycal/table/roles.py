@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proxycal.errors import RolesError
 
 # Roles of several columns; every other role is one column.
-LIST_ROLES = ("proxies", "environment")
+LIST_ROLES = ("proxies", "environment", "reports")
+# Roles that go with a single report: of several, each is a check on the others.
+SINGLE_REPORT_ROLES = ("truth", "trusted", "inclusion", "exposure")
 
 
 def _role(option: str, what: str, label: str = "", **default: Any) -> Any:
@@ -22,7 +24,9 @@ def _role(option: str, what: str, label: str = "", **default: Any) -> Any:
 class Roles:
     """The columns of a table by the part they play; checked once, then never changed.
 
-    outcome      the measurement y_obs that may carry a reporting bias
+    outcome      the measurement y_obs that may carry a reporting bias; or a list of several reports of the
+                 same truth, blank where not made: the first is the outcome, the others are `reports`.
+                 Proxies and environment may then be left out
     proxies      measurements that see the content and never the bias
     environment  covariates that drive both the content and the bias
     weights      optional: sampling weights above 0, in any unit: how the rows compare, not how many there are
@@ -37,6 +41,7 @@ class Roles:
     exposure     optional: what a count is in proportion to, such as person-years or inhabitants
     inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit`
     gives it
+    reports      optional: further reports of the same truth, the same as more names in `outcome`
 
     >>> roles = Roles(outcome="loss", proxies=["built", "veg"], environment=["income", "hazard"])
     >>> roles.columns
@@ -45,20 +50,25 @@ class Roles:
     Traceback (most recent call last):
         ...
     proxycal.errors.RolesError: column 'loss' has two roles, outcome and proxies: keep one of them
+    >>> several = Roles(outcome=["own", "register"], environment=["income"])
+    >>> several.outcome, several.reports
+    ('own', ('register',))
     """
 
     outcome: str = _role(
-        "Column that may carry the reporting bias.",
+        "Column that may carry the reporting bias; several reports of the same truth: a,b",
         "the reported number that may be biased",
     )
     proxies: Sequence[str] = _role(
         "Columns that measure the content and are free of the reporting bias: a,b",
         "another measurement of the same thing that never saw the report",
         label="proxy",
+        default=(),
     )
     environment: Sequence[str] = _role(
         "Columns that may affect both the content and the bias: c,d",
         "circumstances that may drive both the true value and the bias: income, region, hazard",
+        default=(),
     )
     weights: str | None = _role(
         "Column of sampling weights, in any unit.",
@@ -100,10 +110,41 @@ class Roles:
         "how likely each validated row was to be chosen",
         default=None,
     )
+    reports: Sequence[str] = _role(
+        "Further reports of the same truth: the same as several names in --outcome.",
+        "a further report of the same truth, by somebody else",
+        label="report",
+        default=(),
+    )
+
+    if TYPE_CHECKING:
+        # What the constructor takes; the field `outcome` itself is always the name of one column.
+        def __init__(
+            self,
+            outcome: str | Sequence[str],
+            proxies: Sequence[str] = (),
+            environment: Sequence[str] = (),
+            weights: str | None = None,
+            counts: str | None = None,
+            cluster: str | None = None,
+            id: str | None = None,
+            truth: str | None = None,
+            trusted: str | None = None,
+            exposure: str | None = None,
+            inclusion: str | None = None,
+            reports: Sequence[str] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
+        if isinstance(self.outcome, (list, tuple)):
+            if not self.outcome:
+                raise RolesError("outcome is empty: name the column of the report, or of several reports")
+            first, *further = _names("outcome", self.outcome)
+            object.__setattr__(self, "outcome", first)
+            object.__setattr__(self, "reports", (*further, *self.reports))
         for role in LIST_ROLES:
             object.__setattr__(self, role, _names(role, getattr(self, role)))
+        self._refuse_empty()
         for role in SINGLE_ROLES:
             name = getattr(self, role)
             if name is not None or role == "outcome":
@@ -115,6 +156,31 @@ class Roles:
             if name in taken:
                 raise RolesError(f"column {name!r} has two roles, {taken[name]} and {role}: keep one of them")
             taken[name] = role
+
+    def _refuse_empty(self) -> None:
+        """Refuse what a single report cannot do without, and what several have no use for."""
+        for role in ("proxies", "environment"):
+            if not getattr(self, role) and not self.reports:
+                why = "see the content without the bias" if role == "proxies" else "drive the bias"
+                raise RolesError(
+                    f"{role} is empty: name at least one column; without columns that {why} nothing can be "
+                    "said of a single report"
+                )
+        for role in SINGLE_REPORT_ROLES:
+            if self.reports and getattr(self, role) is not None:
+                raise RolesError(
+                    f"role {role} goes with a single outcome: leave it out, or keep one of the reports "
+                    f"{', '.join(map(repr, self.report_names))}"
+                )
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        """The columns of all reports, the outcome first.
+
+        >>> Roles(["own", "register"]).report_names
+        ('own', 'register')
+        """
+        return (self.outcome, *self.reports)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Pairs (role, column) in a fixed order."""
@@ -160,7 +226,7 @@ class Roles:
         if not isinstance(state, dict):
             raise RolesError(f"roles need a mapping of role to column, not {type(state).__name__}")
         unknown = sorted(str(role) for role in state if role not in ROLE_NAMES)
-        absent = [role for role in ("outcome", *LIST_ROLES) if role not in state]
+        absent = [role for role in ("outcome", "proxies", "environment") if role not in state]
         if unknown or absent:
             wrong = f"unknown {', '.join(map(repr, unknown))}" if unknown else f"no {', '.join(absent)}"
             raise RolesError(f"these roles cannot be read ({wrong}): the roles are {', '.join(ROLE_NAMES)}")
@@ -180,11 +246,6 @@ def _names(role: str, value: Any) -> tuple[str, ...]:
     names = tuple(value)
     for name in names:
         _check_name(role, name)
-    if not names:
-        why = "see the content without the bias" if role == "proxies" else "drive the bias"
-        raise RolesError(
-            f"{role} is empty: name at least one column; without columns that {why} nothing can be said"
-        )
     return names
 
 

@@ -24,6 +24,7 @@ _NAMES = (
     "categorical",
     "proxy_source",
     "proxy_categorical",
+    "report_names",
 )
 
 
@@ -49,6 +50,7 @@ def take(arrays: Arrays, rows: NDArray[np.intp]) -> Arrays:
         counts=None if arrays.counts is None else arrays.counts[rows],
         trusted=None if arrays.trusted is None else arrays.trusted[rows],
         exposure=None if arrays.exposure is None else arrays.exposure[rows],
+        reports=None if arrays.reports is None else arrays.reports[rows],
         kept=np.ones(len(rows), dtype=bool),
         levels=levels,
         level_names=names,
@@ -67,7 +69,7 @@ def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray
     parts: dict[str, Any] = {"y": arrays.y, "P": arrays.P, "E": arrays.E, "weights": arrays.weights}
     parts |= {
         name: getattr(arrays, name)
-        for name in ("cluster", "truth", "inclusion", "counts", "trusted", "exposure")
+        for name in ("cluster", "truth", "inclusion", "counts", "trusted", "exposure", "reports")
     }
     parts |= {_LEVEL + str(i): codes for i, codes in enumerate(arrays.levels.values())}
     tensors = {_PART + name: np.ascontiguousarray(v) for name, v in parts.items() if v is not None}
@@ -78,7 +80,7 @@ def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray
 def training_from(values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Arrays:
     """The reverse of `training_state`."""
     found = {name.removeprefix(_PART): value for name, value in tensors.items() if name.startswith(_PART)}
-    names: dict[str, Any] = {name: tuple(values[name]) for name in _NAMES}
+    names: dict[str, Any] = {name: tuple(values.get(name, ())) for name in _NAMES}
     return Arrays(
         y=found["y"],
         P=found["P"],
@@ -90,6 +92,7 @@ def training_from(values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) 
         counts=found.get("counts"),
         trusted=found.get("trusted"),
         exposure=found.get("exposure"),
+        reports=found.get("reports"),
         kept=np.ones(len(found["y"]), dtype=bool),
         levels={name: found[_LEVEL + str(i)] for i, (name, _) in enumerate(values["levels"])},
         level_names={name: tuple(levels) for name, levels in values["levels"]},

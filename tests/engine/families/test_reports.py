@@ -10,6 +10,10 @@ KINDS = [
     Reports((1, -1, 1), known=True),
     Reports((0, 1, -1)),
     Reports((1, 1), known=True),
+    Reports((1, 0), wide=(1, 2)),
+    Reports((0, -1, 1), wide=(1,), step=0.1),
+    Reports((1, 0), known=True, step=0.1),
+    Reports((0, 1, 1), wide=(2,), equal=True),
 ]
 
 
@@ -17,6 +21,7 @@ def example(family, n=5):
     rng = np.random.default_rng(len(family.names))
     y = 1.5 * rng.normal(size=(n, len(family.signs)))
     y[0, -1] = np.nan
+    y[1] = y[1, 0]
     return {"y": y}, 0.4 * rng.normal(size=(len(family.names), n))
 
 
@@ -68,3 +73,25 @@ def test_the_truth_is_the_mean_of_equal_reports():
     mean, variance = family.posterior({"y": y}, eta)[:2]
     np.testing.assert_allclose(mean, [3.0, 2.0])
     np.testing.assert_allclose(variance, [1.0 / 3.0, 0.5])
+
+
+def test_reports_that_agree_exactly_are_the_truth():
+    family = Reports((1, 0), step=0.01)
+    # offset2, scale1, scale2, who1, size1, exact
+    eta = np.tile(np.array([[0.0], [0.0], [0.0], [0.0], [0.7], [0.0]]), 3)
+    y = np.array([[2.0, 2.0], [2.0, 1.9], [2.0, np.nan]])
+    known = family.truths({"y": y}, eta)
+    assert known.mean[0] == pytest.approx(2.0, abs=0.05)
+    assert known.biased[0, 0] < 0.02
+    assert known.variance[0] < 0.02 < known.variance[1]
+    # A single report agrees with itself, which says nothing.
+    assert known.biased[0, 2] == pytest.approx(0.25)
+
+
+def test_a_step_makes_the_density_of_agreement_a_probability():
+    # Differences on a grid: the densities, times the step, add up to about one.
+    family, step = Reports((1, 0), step=0.05), 0.05
+    d = np.arange(-200, 200) * step
+    y = np.column_stack([d, np.zeros_like(d)])
+    eta = np.tile(np.array([[0.0], [0.0], [0.0], [-1.0], [0.7], [-0.5]]), len(d))
+    assert step * np.exp(family.log_density({"y": y}, eta)).sum() == pytest.approx(1.0, abs=1e-6)

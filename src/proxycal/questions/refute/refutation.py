@@ -111,6 +111,11 @@ def refute(kind: str, kept: KeptFit, repetitions: int, progress: Progress | None
     """Fit changed tables and read the results."""
     if kind not in REFUTERS:
         raise SettingsError(f"refute({kind!r}) is not known: use one of {', '.join(REFUTERS)}")
+    if kept.arrays.reports is not None and kind != "seed":
+        raise SettingsError(
+            f"refute('{kind}') does not apply to several reports of one truth: they are compared with each "
+            "other, not with proxies; use 'seed'"
+        )
     require_repetitions(repetitions)
     refuter, base = REFUTERS[kind], kept.base
     refits = run_trials(refuter.trials(kept, repetitions), kept.settings.n_jobs, progress)

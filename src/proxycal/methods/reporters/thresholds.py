@@ -1,0 +1,20 @@
+"""The numbers that decide a verdict on several reports, as benchmarks/reporters.md measured them."""
+
+from __future__ import annotations
+
+# Evidence by which a bias of a reporter must lead all that has none: no second state, wider errors of some
+# rows, and a second state that the environment does not drive. And by how much without the last, where only
+# the reports themselves tell which of them are biased.
+LEAD, LEAD_APART = 4.0, 6.0
+# Least size, in sds of what is left of the report beside the others: of a bias whose rows the environment
+# tells, and of one that only the reports themselves tell, which a long tail of errors would look like.
+LEAST_SIZE, LEAST_SIZE_APART = 1.15, 3.0
+# Least and greatest share of biased reports.
+SHARES = (0.01, 0.95)
+# Part of who is biased that the environment decides: above it, a difference by environment looks the same.
+MOST_DRIVEN = 0.85
+# Evidence by which a model must lead to be kept.
+PAYS = 1.0
+# Evidence from which on the environment moves the difference of the reports gradually, and from which on
+# exact agreement is a state of its own.
+GRADED, AGREED = 4.0, 8.0
