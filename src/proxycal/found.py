@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sklearn.exceptions
 
 from proxycal.errors import ProxycalError, SettingsError
-from proxycal.table.answers import estimates_frame, shapes_frame
+from proxycal.table.answers import estimates_frame, reporters_frame, shapes_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,6 +85,29 @@ class Found:
         """
         fit = self._fitted()
         return estimates_frame(fit.estimates, fit.settings.sign if fit.settings.factor else None)
+
+    def reporters(self) -> pd.DataFrame:
+        """A row for each of several reporters, the one whose reports are off most on average first.
+
+        Returns
+        -------
+        DataFrame
+            reporter; n: reports made; p_biased: share of biased ones; size, low, high: by how much these are
+            off, in the stated direction, with an interval; rank; q_value: share of false discoveries among
+            the reporters that stand out at least as much.
+
+        Examples
+        --------
+        >>> import proxycal
+        >>> from proxycal.testing import SeveralReports
+        >>> drawn = SeveralReports().draw(1, 400)
+        >>> model = proxycal.ProxyCalibrator(drawn.roles, direction="under").fit(drawn.table)
+        >>> table = model.reporters()
+        >>> table["reporter"].tolist(), bool(table["q_value"][0] < 0.01)
+        (['own', 'register'], True)
+
+        """
+        return reporters_frame(self._fitted())
 
     def bias_by_environment(self) -> pd.DataFrame:
         """How a graded bias depends on each environment column, the others at their mean (method="gradual").

@@ -110,7 +110,8 @@ def test_listing_the_methods_loads_none_of_them():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
         done.stdout.strip()
-        == "['auto', 'exact', 'validated', 'moments', 'gradual', 'counts', 'binary', 'reporters', 'paper'] set()"
+        == "['auto', 'exact', 'validated', 'moments', 'gradual', 'counts', 'binary', 'reporters', 'paper'] "
+        "set()"
     )
 
 

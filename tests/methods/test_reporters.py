@@ -140,7 +140,7 @@ def test_rows_in_which_all_agree_exactly_are_taken_as_true():
     rows = model.calibrate(drawn.table)
     np.testing.assert_allclose(rows["y_cal"][same], drawn.truth[same], atol=1e-4)
     assert (rows["p_biased"][same] < 1e-3).all()
-    assert f"agree exactly in {same.mean():.0%}" in reading(model, "agreement")
+    assert f"agree exactly in {same.mean():.0%}" in reading(model, "exact-agreement")
 
 
 def test_three_readers_of_whole_years_are_better_than_the_best_of_them():

@@ -21,7 +21,7 @@ ROLES = Roles(["own", "register"], environment=["e"])
 
 
 def test_a_list_of_outcomes_is_the_outcome_and_further_reports():
-    assert ROLES == Roles("own", environment=["e"], reports=["register"])
+    assert Roles("own", environment=["e"], reports=["register"]) == ROLES
     assert ROLES.columns == ("own", "e", "register")
     assert Roles.from_dict(ROLES.to_dict()) == ROLES
     assert Roles(["y"], ["p"], ["e"]) == Roles("y", ["p"], ["e"])

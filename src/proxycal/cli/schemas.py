@@ -79,6 +79,16 @@ _SIZE = _object(
 )
 
 
+_REPORTER = _object(
+    {
+        "reporter": _TEXT,
+        "n": _WHOLE,
+        "rank": _WHOLE,
+        **dict.fromkeys(("p_biased", "size", "low", "high", "q_value"), _NUMBER),
+    }
+)
+
+
 def _roles() -> dict[str, Any]:
     fields = {role.name: role for role in dataclasses.fields(Roles)}
     kinds = {name: _list(_TEXT) if name in LIST_ROLES else _MAYBE_TEXT for name in fields}
@@ -184,6 +194,7 @@ def _outputs() -> dict[str, dict[str, Any]]:
             }
         ),
         "report": _object({"report": _PATH}, {"pdf": _PATH}),
+        "reporters": _object({"verdict": _VERDICT, "reporters": _list(_REPORTER)}, {"out": _PATH}),
         "simulate": _object({"table": _PATH, "truth": _PATH, "rows": _WHOLE, "roles": _roles()}),
         "totals": _object(
             {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from proxycal.errors import SettingsError
 from proxycal.result import EnvironmentColumn
 from proxycal.table.audit import audit
 from proxycal.table.columns import read_column
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.result import BiasShape, Effects, Estimate, Finding
+    from proxycal.result import BiasShape, Effects, Estimate, Finding, Fit
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
@@ -139,6 +140,17 @@ def effect_columns(effects: Effects, labels: np.ndarray) -> dict[str, np.ndarray
         "matched": matched,
         "distances": distances,
     }
+
+
+def reporters_frame(fit: Fit) -> pd.DataFrame:
+    """A row per reporter of a fit that has some, the one who is off most first."""
+    table = getattr(fit.method_fit, "reporters_table", None)
+    if table is None:
+        raise SettingsError(
+            "this fit has no reporters: name several reports of the same truth in the role outcome, and fit "
+            "again"
+        )
+    return pd.DataFrame(table.columns())
 
 
 def estimates_frame(estimates: Sequence[Estimate], sign: float | None = None) -> pd.DataFrame:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
+from proxycal.effect.reporters import ranked
 from proxycal.effect.row_truth import RowTruth
 from proxycal.engine.covariates import Covariates
 from proxycal.engine.keep import kept, restored
@@ -22,6 +23,7 @@ from proxycal.result import Details, Estimate, Finding, Prediction, number
 
 if TYPE_CHECKING:
     from proxycal.effect.draws import Draws
+    from proxycal.effect.reporters import Reporters
     from proxycal.result import Verdict
     from proxycal.table.encode import Arrays
 
@@ -104,6 +106,26 @@ class ReportsFit:
             else:
                 rows.append(Estimate(one.name, bias.size, bias.se, bias.low, bias.high, note))
         return self.estimate, *rows
+
+    @property
+    def reporters_table(self) -> Reporters | None:
+        """A row per reporter; None where no model could be fitted."""
+        if self.fitted is None:
+            return None
+        known = [one.bias for one in self.reporters]
+        numbers = {
+            name: np.array([math.nan if bias is None else getattr(bias, name) for bias in known])
+            for name in ("share", "size", "low", "high", "lead")
+        }
+        # Odds of one to one before the reports are seen; without a bias in the model there is no discovery.
+        chance = np.where(np.isnan(numbers["lead"]), 1.0, expit(-np.nan_to_num(numbers["lead"])))
+        return ranked(
+            np.array([one.name for one in self.reporters], dtype=object),
+            np.array([one.n for one in self.reporters]),
+            np.nan_to_num(numbers["share"]),
+            (numbers["size"], numbers["low"], numbers["high"]),
+            chance,
+        )
 
     @property
     def details(self) -> Details:

@@ -151,7 +151,7 @@ def which_of_two(reporters: tuple[Reporter, ...], evidence: Evidence, sign: floa
         reading=reading,
         remedy="A third report, or proxies of the truth, would tell.",
         ok=True,
-        topic="which",
+        topic="which-of-two",
     )
 
 
@@ -173,7 +173,7 @@ def agreement(evidence: Evidence) -> Finding:
         reading=reading,
         remedy=NOTHING,
         ok=True,
-        topic="agreement",
+        topic="exact-agreement",
         value=evidence.agreed,
     )
 
