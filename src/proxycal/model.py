@@ -25,7 +25,7 @@ from proxycal.scale.totals import totals_frame
 from proxycal.settings import Direction, Family, Interval, Missing, Scale, Settings, TotalRows
 from proxycal.since import Since
 from proxycal.store import load_fit
-from proxycal.table.answers import effect_columns, gaps_text, laid_out
+from proxycal.table.answers import effect_columns, gaps_text, laid_out, latent_columns
 from proxycal.table.audit import audit
 from proxycal.table.roles import Roles
 from proxycal.table.wording import counted
@@ -295,18 +295,11 @@ class ProxyCalibrator(Found, Manners, AfterCalibration, Since, Pages, BaseEstima
         return laid_out(df, columns, arrays.kept)
 
     def latents(self, df: Any) -> Any:
-        """Content z_1 .. z_d and the bias score a (higher for the biased) of each row.
-
-        Of several reports, the probability that each is biased: p_biased_NAME, missing where not made.
-        """
+        """Content z_1 .. z_d and the bias score a of each row; of several reports P(biased) of each."""
         self._fitted()
         predicted, kept = self._predicted(df)
         self._warn_of_gaps(df, kept, "z and a")
-        columns = predicted.latents()
-        if reports := self.result_.roles.reports:
-            names = (self.result_.roles.outcome, *reports)
-            columns = {f"p_biased_{name}": predicted.z[:, j] for j, name in enumerate(names)}
-        return laid_out(df, columns, kept)
+        return laid_out(df, latent_columns(self.result_.roles, predicted), kept)
 
     # --- questions put to the fit ---
 

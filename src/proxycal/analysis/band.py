@@ -38,7 +38,7 @@ def band_of(
     way = fit.settings.direction
     assumed = assumed_of(share, reports, amount, str(way))
     frame = to_pandas(df)
-    y = read_outcome(frame, fit.roles.outcome)
+    y = read_outcome(frame, fit.roles)
     _require(y, assumed, fit.roles.outcome)
     codes, labels = read_groups(frame, by)
     refuse_groups(len(labels), by or "")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from proxycal.result import BiasShape, Effects, Estimate, Finding, Fit
+    from proxycal.result import BiasShape, Effects, Estimate, Finding, Fit, Prediction
     from proxycal.settings import Settings
     from proxycal.table.encode import Arrays, Encoder
     from proxycal.table.roles import Roles
@@ -140,6 +140,13 @@ def effect_columns(effects: Effects, labels: np.ndarray) -> dict[str, np.ndarray
         "matched": matched,
         "distances": distances,
     }
+
+
+def latent_columns(roles: Roles, predicted: Prediction) -> dict[str, np.ndarray]:
+    """What `latents` shows: content and bias score, or P(biased) of each of several reports."""
+    if not roles.reports:
+        return predicted.latents()
+    return {f"p_biased_{name}": predicted.z[:, j] for j, name in enumerate(roles.report_names)}
 
 
 def reporters_frame(fit: Fit) -> pd.DataFrame:
