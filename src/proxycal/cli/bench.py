@@ -22,7 +22,7 @@ def bench(
     kind: Annotated[
         str,
         typer.Argument(
-            help="accuracy, after, counts, counts-paths, coverage, drift, gradual, invariants, "
+            help="accuracy, after, counts, counts-paths, coverage, drift, elsewhere, gradual, invariants, "
             "invariants-long, losses, losses-selection, nations, null, rare-levels, ratio-rows, "
             "sampled, surveys, updates, validated, validated-means, violations, one-model, worlds, "
             "worlds-tuning, speed, scale, databases, validated-scale or workers."
