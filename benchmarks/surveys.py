@@ -163,6 +163,7 @@ def _figures(rows: pd.DataFrame, how: str) -> dict[str, float]:
         "schools": float(rows["n"].mean()),
         "found": float((rows["found"] == "bias found").mean()),
         "bias": float(hat.mean() / true.mean() - 1.0),
+        "beside": float((rows[how] / rows["truth"] - 1.0).mean()),
         "ratio": float(np.sqrt(np.mean(se**2))) / sd,
         "coverage": float(((rows[f"{how}_low"] <= true) & (true <= rows[f"{how}_high"])).mean()),
     }
@@ -179,6 +180,7 @@ def _line(row: dict[str, Any]) -> dict[str, str]:
         "schools": number(row["schools"], 0),
         "bias found": percent(row["found"]),
         "bias": signed(row["bias"]),
+        "beside true scores": signed(row["beside"]),
         "se / sd": number(row["ratio"]),
         "coverage": percent(row["coverage"]),
         "reached": reached(ok) if row["how"] == "calibrated" else "",
@@ -189,5 +191,6 @@ TOTALS = {"calibrated": "calibrated scores", "truth": "true scores", "reported":
 _NOTE = (
     f"To reach: the population total inside the 95% interval in {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of "
     "the samples. The interval of the true scores is what R's svytotal gives: few districts of very "
-    "different size make it too short, whoever computes it."
+    "different size make it too short, whoever computes it. Beside true scores: the mean of the total over "
+    "that of the true scores of the same sample, less one."
 )

@@ -13,10 +13,12 @@ import pytest
 import proxycal as pc
 from proxycal.datasets import nhanes
 from proxycal.effect.calibrate import predict
+from proxycal.effect.draws import Draws
 from proxycal.errors import ProxycalWarning, TableError
 from proxycal.methods.registry import METHODS
 from proxycal.methods.validated.candidates import fit_candidates
 from proxycal.methods.validated.conformal import conformal_quantile
+from proxycal.methods.validated.draws import draw_by_validated
 from proxycal.methods.validated.error_mixture import fit_all_rows, fit_validated_rows
 from proxycal.methods.validated.fit import conclude
 from proxycal.methods.validated.gaps import read_gaps
@@ -567,3 +569,18 @@ def test_a_row_that_is_no_round_number_is_answered_alike_where_no_row_is_one():
     both = fitted.posterior(replace(rows, heap=np.arange(len(rows.y)) == 0))
     none = fitted.posterior(replace(rows, heap=np.zeros(len(rows.y), dtype=bool)))
     assert both.p[1:] == pytest.approx(none.p[1:], abs=1e-12)
+
+
+def test_seventy_validated_rows_are_enough_for_slopes_of_six_columns():
+    """The answer is drawn towards the mean, and misses half of what a column says; the draws put it back."""
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(3000, 6))
+    truth = x @ [1.0, 0.5, 0.0, 0.0, 0.0, 0.0] + 0.3 * rng.normal(size=3000)
+    value = x @ [0.5, 0.5, 0.0, 0.0, 0.0, 0.0]
+    shown = np.where(np.arange(3000) < 70, truth, np.nan)
+    drawn = draw_by_validated(
+        value, np.full(3000, 0.3), (x,), shown, np.ones(70), Draws(np.zeros((40, 1)), 3), np.arange(3000)
+    )
+    slopes = np.linalg.lstsq(x, drawn.T, rcond=None)[0][0]
+    assert abs(slopes.mean() - 1.0) < 3.0 * slopes.std()
+    assert 0.02 < slopes.std() < 0.08  # 0.3 / sqrt(70 - 8) = 0.04
