@@ -64,6 +64,7 @@ def test_rows_of_the_same_law_get_nearly_the_same(model):
     assert width(plain) < width(made) < width(plain) + 0.4  # in units of the truth's sd
 
 
+@pytest.mark.filterwarnings("ignore::proxycal.errors.ProxycalWarning")
 def test_intervals_widen_with_the_shift_of_columns(model):
     wide = [width(answered(model, world(1500, 3, by=by))[0]) for by in (0.0, 0.7, 1.2)]
     plain = [width(model.calibrate(world(1500, 3, by=by))) for by in (0.0, 0.7, 1.2)]
@@ -139,6 +140,20 @@ def test_truths_stay_and_other_frames_are_answered():
     assert isinstance(made, pl.DataFrame)
     np.testing.assert_array_equal(made["y_cal_low"].to_numpy()[:5], new["truth"][:5])
     assert (made["y_cal_high"] > made["y_cal_low"]).to_numpy()[5:].all()
+
+
+def test_counts_are_not_below_zero():
+    rng = np.random.default_rng(0)
+    z, e = rng.normal(size=(2, 900))
+    counts = rng.poisson(np.exp(1.0 + 0.7 * z))
+    biased = rng.random(900) < 1.0 / (1.0 + np.exp(0.5 - 1.5 * e))
+    table = pd.DataFrame({"y": np.where(biased, rng.binomial(counts, 0.3), counts), "z": z, "e": e})
+    table["z2"] = z + 0.2 * rng.normal(size=900)
+    fitted = pc.ProxyCalibrator(pc.Roles("y", ["z", "z2"], ["e"]), direction="under", family="counts")
+    made, _ = answered(fitted.fit(table[:600]), table[600:])
+    assert fitted.verdict_ == "bias found"
+    assert made["y_cal_low"].min() == 0.0
+    assert (made["y_cal_high"] >= made["y_cal"]).all()
 
 
 def test_yes_and_no_have_no_interval_to_widen():

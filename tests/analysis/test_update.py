@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import proxycal as pc
-from proxycal.errors import ProxycalWarning, TableError, UnitsError
+from proxycal.errors import ProxycalWarning, TableError, UnavailableError, UnitsError
+from proxycal.testing import SeveralReports
 
 
 def world(n, seed, size=3.0):
@@ -108,3 +109,14 @@ def test_without_two_states_the_reports_are_compared():
     assert line.changed
     assert np.isnan(line.p_bias)
     assert line.p_report < 0.004
+
+
+def test_several_reports_of_one_truth_are_kept_with_their_gaps():
+    drawn = SeveralReports(gaps=0.2).draw(1, 500)
+    model = pc.ProxyCalibrator(drawn.roles, direction="under").fit(drawn.table[:400])
+    model.update(drawn.table[400:])
+    both = pc.ProxyCalibrator(drawn.roles, direction="under").fit(drawn.table)
+    assert model.updates_["rows"].tolist() == [400, 100]
+    assert abs(model.alpha_ - both.alpha_) < 0.02 * both.alpha_se_
+    with pytest.raises(UnavailableError, match="for one report"):
+        model.calibrate(drawn.table, transport=True)

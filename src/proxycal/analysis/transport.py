@@ -59,6 +59,8 @@ def transported(fit: Fit, df: Any) -> Any:
     """The calibrated outcome of a table drawn from elsewhere, laid out like that of `calibrate`."""
     if fit.settings.family == "binary" or fit.settings.method == "binary":
         raise UnavailableError("transport=True is for numbers: of yes and no there is no interval to widen")
+    if fit.roles.reports:
+        raise UnavailableError("transport=True is for one report: of several, calibrate without it")
     other = _read(fit, df)
     lap = overlap(_columns(fit.training, other.here), _columns(other.arrays, other.here))
     _refuse_outside(lap, other.names)
@@ -213,6 +215,8 @@ def _widened(
         else:
             half = columns[end] - at
             wide = at + sign * (np.sqrt(half**2 + z**2 * (grown + moved.se**2)) + plain)
+        if fit.settings.method == "counts":
+            wide = np.maximum(wide, 0.0)
         columns[end] = np.where(free, columns[end], wide)
     return columns
 

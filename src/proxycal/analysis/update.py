@@ -96,7 +96,9 @@ def compare_new(fit: Fit, df: Any, old: Any = None) -> Compared:
 def bias_change(fit: Fit, old: Arrays, new: Arrays) -> BiasChange | None:
     """New rows beside fitted ones; None where the fit has no bias of two states to compare."""
     details = fit.method_fit.details
-    if fit.verdict != "bias found" or details.claim or details.by_validation or details.unit != "rows":
+    two_states = not (details.claim or details.by_validation or fit.roles.reports) and details.unit == "rows"
+    # What is left of counts, and of yes and no, has no one law.
+    if fit.verdict != "bias found" or not two_states or fit.settings.method in ("counts", "binary"):
         return None
     old, new = _asked(fit, old), _asked(fit, new)
     if min(old.n, new.n) == 0:

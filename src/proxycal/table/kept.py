@@ -44,6 +44,9 @@ def kept_table(encoder: Encoder, arrays: Arrays, labels: np.ndarray) -> pd.DataF
         columns[name] = pd.Categorical.from_codes(
             np.where(codes < len(known), codes, -1), pd.Index(known, dtype=object)
         ).astype(object)
+    if arrays.reports is not None:
+        for name, values in zip(arrays.report_names, arrays.reports.T, strict=True):
+            columns[name] = rounded(values)
     for role in _AS_THEY_WERE:
         name, values = getattr(roles, role), getattr(arrays, role)
         if name is not None:
