@@ -26,12 +26,15 @@ class Pages:
 
         write_bytes(path, page_bytes(self._fitted(), pdf=page_kind(path) == "pdf"))
 
-    def memo(self, path: str | os.PathLike[str]) -> None:
-        """Write one to two pages as a Word document: question, answer, totals, what it rests on."""
+    def memo(self, path: str | os.PathLike[str], language: str = "en") -> None:
+        """Write one to two pages as a Word document: question, answer, totals, what it rests on.
+
+        language : "en", "de" (German) or "es" (Spanish).
+        """
         from proxycal.report.memo import check_memo, memo_bytes
 
         check_memo(path)
-        write_bytes(path, memo_bytes(self._fitted()))
+        write_bytes(path, memo_bytes(self._fitted(), language))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a run folder, whole or not at all; `proxycal.load` reads it."""

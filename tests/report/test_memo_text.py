@@ -55,3 +55,23 @@ def test_a_table_read_in_pieces_says_how_to_add_it_up(fit):
         said = memo_text(replace(fit, totals=()))
     assert said.rows == ()
     assert "proxycal totals" in said.note
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "answer"),
+    [
+        ("de", "in einigen von 400 Zeilen zu hoch", "y wird in "),
+        ("es", "de 400 filas", "demasiado alto"),
+    ],
+)
+def test_the_memo_is_said_in_another_language_with_the_same_numbers(fit, language, asked, answer):
+    english, said = memo_text(fit), memo_text(fit, language)
+    assert asked in said.asked
+    assert answer in said.answer
+    assert len(said.rows) == len(english.rows)
+    for mine, theirs in zip(said.rows, english.rows, strict=True):
+        assert [cell.replace(",", "").replace(".", "") for cell in mine[2:4]] == [
+            cell.replace(",", "").replace(".", "") for cell in theirs[2:4]
+        ]
+    whole = " ".join((*said.rests_on, *said.would_change))
+    assert not {"the", "rows", "bias"} & set(whole.split()), "no English is left"

@@ -56,7 +56,7 @@ def certainty(fit: Fit) -> Certainty:
 def _audited(fit: Fit) -> float:
     """The relative error that 50 validated rows would leave; NaN where it cannot be told."""
     arrays = fit.training
-    if fit.roles.truth is not None or arrays.y is None or arrays.n < 2 * AUDITED:
+    if fit.roles.truth is not None or fit.roles.reports or arrays.y is None or arrays.n < 2 * AUDITED:
         return math.nan
     spread, why_not = expected_spread(fit.method_fit, arrays)
     if why_not:

@@ -33,16 +33,17 @@ def check_memo(path: str | os.PathLike[str]) -> None:
 
 
 def memo_bytes(fit: Fit, language: str = "en") -> bytes:
-    """The memo as the bytes of a .docx file."""
-    memo, document = memo_text(fit), _blank(fit)
+    """The memo as the bytes of a .docx file; language : "en", "de" or "es"."""
+    memo, document = memo_text(fit, language), _blank(fit, language)
+    asked, answer, rests, change, citing = memo.headings
     document.add_heading(memo.title, level=1)
-    _section(document, "What was asked", memo.asked)
-    _section(document, "The answer", memo.answer)
+    _section(document, asked, memo.asked)
+    _section(document, answer, memo.answer)
     _totals(document, memo)
     _picture(document, fit)
-    _points(document, "What the answer rests on", memo.rests_on)
-    _points(document, "What would change it", memo.would_change)
-    document.add_heading("How to cite", level=2)
+    _points(document, rests, memo.rests_on)
+    _points(document, change, memo.would_change)
+    document.add_heading(citing, level=2)
     for line in memo.cite:
         _small(document.add_paragraph(_words(line)))
     content = io.BytesIO()
@@ -50,7 +51,7 @@ def memo_bytes(fit: Fit, language: str = "en") -> bytes:
     return content.getvalue()
 
 
-def _blank(fit: Fit) -> Any:
+def _blank(fit: Fit, language: str) -> Any:
     """A4 with the styles of the memo."""
     from docx import Document
     from docx.shared import Cm, Pt, RGBColor
@@ -76,6 +77,7 @@ def _blank(fit: Fit) -> Any:
         style.paragraph_format.space_before, style.paragraph_format.space_after = Pt(before), Pt(after)
     document.core_properties.title = f"Calibration of {fit.roles.outcome}"
     document.core_properties.author = "proxycal"
+    document.core_properties.language = language
     document.core_properties.comments = ""
     return document
 

@@ -1,22 +1,40 @@
-"""What a memo about a fit says: the question, the answer, what it rests on, what would change it."""
+"""What a memo about a fit says: the question, the answer, what it rests on, what would change it.
+
+English has every detail of the fit. Other languages have what stands in their file of words, and send the
+reader to the report for findings.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proxycal.questions.certainty import AUDITED, certainty
 from proxycal.report.helps import helps
-from proxycal.report.numbers import total_text
+from proxycal.report.numbers import percent, size_text, total_text
 from proxycal.report.plots import main_plot
 from proxycal.report.plots.totals import PLOT as TOTALS
 from proxycal.report.plots.totals import shown_totals
-from proxycal.report.summary import change_text, cite, facts, formula, headline, refutations, unseen
+from proxycal.report.summary import (
+    change_text,
+    cite,
+    facts,
+    formula,
+    headline,
+    ratio_between,
+    ratio_text,
+    refutations,
+    unseen,
+)
+from proxycal.report.wording import words
 from proxycal.table.surface import in_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxycal.report.plots.plot import Plot
+    from proxycal.report.wording import Words
     from proxycal.result import Fit
 
 # A memo is one to two pages: the largest groups, and the first of a longer list.
@@ -28,12 +46,13 @@ PAPER = "Vishnubhatla, Wan, Harrison, Raglin and Liu, Proxy-Guided Measurement C
 class Memo:
     """The text of a memo, in its order.
 
-    title, asked, answer : sentences. facts : numbers by name. heads, rows : the table of totals, rows of
-    text; the last row is all rows; none of a table that was read in pieces. note : below the table.
-    rests_on, would_change, cite : a sentence each.
+    title, asked, answer : sentences. headings : of the five parts. facts : numbers by name. heads, rows :
+    the table of totals, rows of text; the last row is all rows; none of a table that was read in pieces.
+    note : below the table. rests_on, would_change, cite : a sentence each.
     """
 
     title: str
+    headings: tuple[str, ...]
     asked: str
     answer: str
     facts: tuple[tuple[str, str], ...]
@@ -45,20 +64,23 @@ class Memo:
     cite: tuple[str, ...]
 
 
-def memo_text(fit: Fit) -> Memo:
-    """The memo about a fit, in the words of the surface that asks for it."""
-    heads, rows, note = _table(fit)
+def memo_text(fit: Fit, language: str = "en") -> Memo:
+    """The memo about a fit, in a language and in the words of the surface that asks for it."""
+    w = words(language)
+    heads, rows, note = _table(fit, w)
+    direction = w.say(str(fit.settings.direction))
     return Memo(
-        title=f"{fit.roles.outcome}: is it {fit.settings.direction}-reported, and by how much?",
-        asked=_asked(fit),
-        answer=answer_text(fit),
+        title=w.say("title", y=str(fit.roles.outcome), direction=direction),
+        headings=tuple(w.say(name) for name in ("h_asked", "h_answer", "h_rests", "h_change", "h_cite")),
+        asked=_asked(fit, w),
+        answer=answer_text(fit, language),
         facts=facts(fit),
         heads=heads,
         rows=rows,
         note=note,
-        rests_on=_rests_on(fit),
-        would_change=_would_change(fit),
-        cite=(in_dialect(cite(fit)), f"Formula: {formula(fit)}.", f"The model of the bias: {PAPER}"),
+        rests_on=_rests_on(fit, w),
+        would_change=_would_change(fit, w),
+        cite=(_cite(fit, w), w.say("formula", formula=formula(fit)), w.say("model", paper=PAPER)),
     )
 
 
@@ -68,112 +90,165 @@ def memo_plot(fit: Fit) -> Plot:
     return TOTALS if found and len(shown_totals(fit).labels) > 1 else main_plot(fit)
 
 
-def _asked(fit: Fit) -> str:
-    way = "too high" if fit.settings.direction == "over" else "too low"
-    statistic = fit.totals[0].statistic if fit.totals else "total"
+def _way(fit: Fit, w: Words) -> str:
+    return w.say("high" if fit.settings.direction == "over" else "low")
+
+
+def _level(fit: Fit, w: Words) -> str:
+    return w.number(f"{fit.settings.level * 100:g}")
+
+
+def _asked(fit: Fit, w: Words) -> str:
     if fit.roles.reports:
-        return (
-            f"Whether {_named(fit.roles.report_names)}, reports of the same truth, are {way} in some of "
-            f"{fit.n:,} rows, in which, and what the {statistic} of the truth is. They are compared with "
-            "each other in the same rows."
+        return w.say(
+            "asked_reports",
+            reports=_named(fit.roles.report_names, w),
+            way=_way(fit, w),
+            rows=w.number(f"{fit.n:,}"),
+            statistic=w.say(fit.totals[0].statistic if fit.totals else "total"),
         )
-    proxies, environment = _named(fit.roles.proxies), _named(fit.roles.environment)
-    return (
-        f"Whether the reported {fit.roles.outcome} is {way} in some of {fit.n:,} rows, in which, and what "
-        f"its {statistic} is without that bias. {proxies} measure the same thing and never saw the report; "
-        f"{environment} may affect both the true value and who is biased."
+    return w.say(
+        "asked",
+        y=str(fit.roles.outcome),
+        way=_way(fit, w),
+        rows=w.number(f"{fit.n:,}"),
+        statistic=w.say(fit.totals[0].statistic if fit.totals else "total"),
+        proxies=_named(fit.roles.proxies, w),
+        environment=_named(fit.roles.environment, w),
     )
 
 
-def _named(names: Sequence[str]) -> str:
+def _named(names: Sequence[str], w: Words) -> str:
     shown = list(names[:_MOST_NAMES])
     more = len(names) - len(shown)
-    listed = [*shown, f"{more} more columns"] if more else shown
-    return " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
+    listed = [*shown, w.say("more", count=str(more))] if more else shown
+    return f" {w.say('and')} ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
 
 
-def answer_text(fit: Fit) -> str:
+def answer_text(fit: Fit, language: str = "en") -> str:
     """Two sentences: the bias, and what it does to the total, or what would have been found."""
+    w = words(language)
+    first = headline(fit) if language == "en" else _headline(fit, w)
     if fit.why_left_alone:
-        second = unseen(fit) or "What was reported is neither confirmed nor corrected by this table."
-        return in_dialect(f"{headline(fit)} {second}")
+        second = unseen(fit) if language == "en" else ""
+        return in_dialect(f"{first} {second or w.say('neither')}")
     if not fit.totals:
-        return headline(fit)
+        return first
     totals = fit.totals[0]
     overall = totals.records()[-1]
-    words = total_text(overall)
-    return (
-        f"{headline(fit)} The {totals.statistic} of {fit.roles.outcome} is {words.calibrated} "
-        f"({fit.settings.level * 100:g}% interval {words.interval}) and was reported as {words.reported} "
-        f"({change_text(totals, overall)})."
+    numbers = total_text(overall)
+    statistic = w.say(totals.statistic)
+    second = w.say(
+        "stated",
+        statistic=statistic if language == "en" else statistic.capitalize(),
+        y=str(fit.roles.outcome),
+        level=_level(fit, w),
+        calibrated=w.number(numbers.calibrated),
+        interval=w.number(numbers.interval),
+        reported=w.number(numbers.reported),
+        change=w.number(change_text(totals, overall)),
     )
+    return f"{first} {second}"
 
 
-def _table(fit: Fit) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], str]:
+def _headline(fit: Fit, w: Words) -> str:
+    """The result in one sentence of the catalogue, without the details that only English has."""
+    values = {"y": str(fit.roles.outcome), "way": _way(fit, w), "level": _level(fit, w)}
+    if fit.verdict != "bias found":
+        return w.say("none" if fit.verdict == "no bias found" else "unclear", **values)
+    values["share"] = w.number(percent(fit.share_biased))
+    size = size_text(fit.estimate)
+    factor = fit.settings.factor
+    interval = ratio_between(fit, fit.estimate) if factor else size.interval
+    values["interval"] = w.number(interval)
+    values["ratio"] = w.number(ratio_text(fit, fit.estimate).removesuffix(" of the truth"))
+    values["size"] = w.number(size.size)
+    if fit.method_fit.details.claim and not factor:
+        return w.say("found_claim", **values)
+    return w.say("found_factor" if factor else "found_amount", **values)
+
+
+def _table(fit: Fit, w: Words) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], str]:
     if not fit.totals:
-        return (), (), in_dialect("The table was read in pieces; `proxycal totals RUN TABLE` adds it up.")
+        return (), (), in_dialect(w.say("pieces"))
     totals = shown_totals(fit)
-    level = f"{fit.settings.level * 100:g}% interval"
-    heads = (totals.by or "", "Rows", "Reported", "Calibrated", level, "Change")
+    named = (w.say(name) for name in ("rows", "reported", "calibrated"))
+    heads = (totals.by or "", *named, w.say("interval", level=_level(fit, w)), w.say("change"))
     records = totals.records()
     groups = sorted(records[:-1], key=lambda row: -abs(row["calibrated"]))
     lines = []
     for row in [*groups[:_MOST_GROUPS], records[-1]]:
-        words = total_text(row)
-        name = "All rows" if row is records[-1] else row["group"]
-        numbers = (words.reported, words.calibrated, words.interval, change_text(totals, row))
-        lines.append((name, f"{row['rows']:,}", *numbers))
-    left = len(groups) - _MOST_GROUPS
-    note = f"The {_MOST_GROUPS} largest groups of {len(groups)}." if left > 0 else ""
+        text = total_text(row)
+        name = w.say("all") if row is records[-1] else row["group"]
+        numbers = (text.reported, text.calibrated, text.interval, change_text(totals, row))
+        lines.append((name, w.number(f"{row['rows']:,}"), *map(w.number, numbers)))
+    notes = [w.say("of", statistic=w.say(totals.statistic).capitalize(), y=str(fit.roles.outcome))]
+    if len(groups) > _MOST_GROUPS:
+        notes.append(w.say("largest", shown=str(_MOST_GROUPS), groups=str(len(groups))))
     if fit.why_left_alone:
-        note = f"{note} Left as reported: calibrated equals reported, and has no interval.".strip()
-    return heads, tuple(lines), f"{totals.statistic.capitalize()} of {fit.roles.outcome}. {note}".strip()
+        notes.append(w.say("left"))
+    return heads, tuple(lines), " ".join(notes)
 
 
-def _rests_on(fit: Fit) -> tuple[str, ...]:
-    way = "too high" if fit.settings.direction == "over" else "too low"
-    points = [
-        "The proxies never saw the report: whoever made them did not know it, nor what it depends on.",
-        "The environment may act on the true value, but on the proxies only as they follow the true value.",
-        f"Biased reports are {way}: that was stated, not found; data cannot tell the two apart.",
-    ]
+def _rests_on(fit: Fit, w: Words) -> tuple[str, ...]:
+    direction = w.say("rests_direction", way=_way(fit, w))
+    points = [w.say("rests_proxies"), w.say("rests_environment"), direction]
     if fit.roles.reports:
-        points = [
-            "What all reporters get wrong alike is not seen: it is not in their differences.",
-            "Errors of different reporters in the same row have nothing to do with each other.",
-            points[-1],
-        ]
+        points = [w.say("rests_common"), w.say("rests_apart"), direction]
     if fit.method_fit.details.by_validation:
-        points = [
-            "The validated rows were chosen without regard to their error, or with the probabilities given.",
-            points[-1],
-        ]
-    wrong = [finding for finding in fit.findings if not finding.ok]
+        points = [w.say("rests_audit"), direction]
+    wrong, checks = [finding for finding in fit.findings if not finding.ok], str(len(fit.findings))
     if not wrong:
-        points.append(f"None of {len(fit.findings)} checks of the table and the fit asks for attention.")
-    elif helps(fit):
-        points.append(f"{len(wrong)} of {len(fit.findings)} checks ask for attention; see what would help.")
+        points.append(w.say("checks_none", checks=checks))
+    elif w.language != "en" or helps(fit):
+        points.append(w.say("checks_some", wrong=str(len(wrong)), checks=checks))
     else:
         points += [f"To look at: {finding.reading}" for finding in wrong[:_MOST_POINTS]]
     return tuple(map(in_dialect, points))
 
 
-def _would_change(fit: Fit) -> tuple[str, ...]:
-    asked = [
-        f"{'Tried to refute it and it stood' if answer.ok else 'A refutation succeeded'}: {answer.reading}"
-        for answer in refutations(fit)
-    ]
-    points = [item.text for item in helps(fit)[:_MOST_POINTS]]
-    if not points and fit.roles.reports:
-        points = [
-            "A source that reporters have in common: what it gets wrong, they all get wrong.",
-            "A third report would tell which of two is wrong.",
-        ]
-    if not points and not fit.roles.reports:
-        points = [
-            "A proxy that saw the report, or was made from it, would make the bias look smaller than it is.",
-            "True values of about 50 rows would measure the bias directly: `plan_audit` chooses the rows.",
-        ]
-        if not refutations(fit):
-            points.append("Nobody has tried to refute this answer yet: refute('leak'), refute('placebo').")
+def _would_change(fit: Fit, w: Words) -> tuple[str, ...]:
+    asked: list[str] = []
+    if w.language == "en":
+        stood = {True: "Tried to refute it and it stood", False: "A refutation succeeded"}
+        asked = [f"{stood[answer.ok]}: {answer.reading}" for answer in refutations(fit)]
+    points = _certain(fit, w)
+    if w.language == "en" and (listed := helps(fit)):
+        return tuple(map(in_dialect, [*asked, *points, *(item.text for item in listed[:_MOST_POINTS])]))
+    if fit.roles.reports:
+        return tuple(map(in_dialect, [*asked, *points, w.say("source"), w.say("third")]))
+    points.append(w.say("leak"))
+    if fit.roles.truth is None and not math.isfinite(certainty(fit).audited):
+        points.append(w.say("truths", rows=str(AUDITED)))
+    if w.language == "en" and not refutations(fit):
+        points.append("Nobody has tried to refute this answer yet: refute('leak'), refute('placebo').")
     return tuple(map(in_dialect, [*asked, *points]))
+
+
+def _certain(fit: Fit, w: Words) -> list[str]:
+    """How well the total is known, and would be."""
+    known = certainty(fit)
+
+    def within(half: float) -> str:
+        return w.number(f"{100.0 * half:.2g}%")
+
+    points = []
+    if math.isfinite(known.now):
+        points.append(w.say("now", now=within(known.now), twice=within(known.twice)))
+    if math.isfinite(known.audited) and not known.supposed:
+        points.append(w.say("audit", rows=str(AUDITED), audited=within(known.audited)))
+    return points
+
+
+def _cite(fit: Fit, w: Words) -> str:
+    if w.language == "en":
+        return in_dialect(cite(fit))
+    return w.say(
+        "cite",
+        answer=_headline(fit, w),
+        version=fit.versions.get("proxycal", ""),
+        method=fit.settings.method,
+        direction=str(fit.settings.direction),
+        rows=w.number(f"{fit.n:,}"),
+        seed=str(fit.settings.random_state),
+    )
