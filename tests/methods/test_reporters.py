@@ -143,6 +143,20 @@ def test_rows_in_which_all_agree_exactly_are_taken_as_true():
     assert f"agree exactly in {same.mean():.0%}" in reading(model, "exact-agreement")
 
 
+def test_agreement_on_a_grid_is_no_state_of_tiny_errors():
+    rng = np.random.default_rng(0)
+    truth = np.round(rng.normal(12.0, 2.5, 300))
+    same = rng.random(300) < 0.6
+    y = np.where(same, truth, np.round(truth + 2.0 * rng.normal(size=(2, 300))))
+    table = pd.DataFrame({"own": y[0], "twin": y[1]})
+    model = pc.ProxyCalibrator(pc.Roles(["own", "twin"]), direction="over").fit(table)
+    assert model.verdict_ == "no bias found"
+    fit = model.result_.method_fit
+    assert fit.evidence.exact
+    # A rival whose second state shrank to the rows that agree would be ahead by hundreds.
+    assert fit.reporters[0].bias is None or fit.reporters[0].bias.alone > -20.0
+
+
 def test_three_readers_of_whole_years_are_better_than_the_best_of_them():
     rng = np.random.default_rng(4)
     n = 600
@@ -227,7 +241,8 @@ def bias(**changes):
     ],
 )
 def test_a_claim_needs_a_lead_a_size_a_share_and_rows_that_are_mixed(changes, verdict):
-    one = Reporter(name="own", n=100, error=1.0, above=0.0, above_se=0.1, bias=bias(**changes))
+    found = bias(**changes).claimable
+    one = Reporter(name="own", n=100, error=1.0, above=0.0, above_se=0.1, bias=bias(**changes), found=found)
     evidence = Evidence(graded=-3.0, level=False, agreed=0.0, exact=False, known=False, effect=1.0)
     assert verdict_of((one,), evidence) == verdict
 
@@ -284,3 +299,14 @@ def test_the_machine_that_reads_blood_pressure_too_high():
     far = above.groupby(table["item"]).transform("mean") > 40.0
     p = model.calibrate(table)["p_biased"].groupby(table["item"]).max()
     assert (p[table["item"][far].unique()] > 0.9).all()
+
+
+def test_a_claim_stands_as_the_differences_have_it():
+    first, last = (
+        Reporter(name="own", n=9, error=1.0, above=0.0, above_se=0.1, bias=bias(**changes), found=found)
+        for changes, found in (({}, True), ({"separation": 0.5, "size": 1.9}, False))
+    )
+    kept = first.answered(last)
+    assert kept.found
+    assert kept.bias.size == 1.9
+    assert kept.bias.separation == first.bias.separation

@@ -42,7 +42,8 @@ class Reports:
     known : whether the truth has a mean and a spread of its own, from proxies. wide : numbers, from 1, of
     reporters whose second state has errors of another spread. step : by how much reports differ at least
     where they do not agree exactly, where exact agreement is a state of its own; else 0. equal : whether all
-    errors are of one spread, which is all that two reports of an unknown truth tell.
+    errors are of one spread, which is all that two reports of an unknown truth tell. floor : least log sd, so
+    that no state shrinks to reports that agree.
     """
 
     signs: tuple[int, ...]
@@ -50,6 +51,7 @@ class Reports:
     wide: tuple[int, ...] = ()
     step: float = 0.0
     equal: bool = False
+    floor: float = -12.0
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -151,7 +153,7 @@ class _Pattern:
         self.at = {name: place for place, name in enumerate(family.names)}
         self.seen = np.isfinite(y.T)
         scales = np.stack([self.of(family.scale(j)) + self.more(j) for j in self.reporters])
-        self.w = np.where(self.seen, np.exp(-2.0 * np.clip(scales, -12.0, 12.0)), 0.0)
+        self.w = np.where(self.seen, np.exp(-2.0 * np.clip(scales, family.floor, 12.0)), 0.0)
         r = np.where(self.seen, y.T, 0.0) - np.where(self.seen, self.expected(), 0.0)
         self.T = np.exp(2.0 * self.of("spread")) if family.known else np.full(len(y), np.inf)
         self.G = 1.0 / (1.0 / self.T + self.w.sum(axis=0))

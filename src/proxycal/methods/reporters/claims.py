@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from proxycal.methods.reporters.thresholds import (
@@ -50,8 +51,8 @@ class Bias:
         return self.alone >= LEAD_APART and self.separation >= LEAST_SIZE_APART
 
     @property
-    def found(self) -> bool:
-        """Whether it may be claimed."""
+    def claimable(self) -> bool:
+        """Whether it may be claimed, as the differences of the reports have it."""
         return SHARES[0] <= self.share <= SHARES[1] and (self.told or self.apart)
 
     @property
@@ -60,9 +61,19 @@ class Bias:
         return self.driven >= LEAD or self.alone >= LEAD_APART
 
     @property
+    def by_environment(self) -> bool:
+        """Whether a claim rests, or fails, on the rows that the environment tells."""
+        return self.told or (not self.apart and self.driven > -math.inf)
+
+    @property
     def lead(self) -> float:
-        """The evidence that the claim rests on."""
-        return self.alone if self.apart and not self.told else max(self.driven, self.alone)
+        """The evidence that a claim rests on."""
+        return self.driven if self.by_environment else self.alone
+
+    @property
+    def needed(self) -> float:
+        """The evidence that it needs."""
+        return LEAD if self.by_environment else LEAD_APART
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +82,7 @@ class Reporter:
 
     n : reports made. error : sd of the errors beside a bias. above, above_se : mean of the report minus that
     of the others in its row, and its standard error; NaN without rows that have both. bias : None where the
-    model has none.
+    model has none. found : whether it may be claimed.
     """
 
     name: str
@@ -80,11 +91,14 @@ class Reporter:
     above: float
     above_se: float
     bias: Bias | None = None
+    found: bool = False
 
-    @property
-    def found(self) -> bool:
-        """Whether a bias may be claimed."""
-        return self.bias is not None and self.bias.found
+    def answered(self, answer: Reporter) -> Reporter:
+        """The same reporter as the model that rows are answered with has it: the claim stays as it was."""
+        if self.bias is None or answer.bias is None:
+            return replace(answer, found=self.found)
+        kept = replace(answer.bias, separation=self.bias.separation, by=self.bias.by)
+        return replace(answer, bias=kept, found=self.found)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -92,7 +106,8 @@ class Reporter:
         numbers = {name: number(values[name]) for name in ("error", "above", "above_se")}
         bias = values["bias"]
         made = None if bias is None else Bias(**{name: number(value) for name, value in bias.items()})
-        return cls(name=str(values["name"]), n=int(values["n"]), bias=made, **numbers)
+        found = bool(values["found"])
+        return cls(name=str(values["name"]), n=int(values["n"]), bias=made, found=found, **numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ class Described:
         for j, name in enumerate(names, start=1):
             scale = self.predictor(self.fitted.family.scale(j))
             above, above_se = self.above(j, independent)
+            bias = self.bias(j, known[j], level) if j in biased else None
             made.append(
                 Reporter(
                     name=name,
@@ -62,7 +63,8 @@ class Described:
                     error=float(np.exp(np.average(scale, weights=self.weights))) * self.fitted.unit,
                     above=above,
                     above_se=above_se,
-                    bias=self.bias(j, known[j], level) if j in biased else None,
+                    bias=bias,
+                    found=bias is not None and bias.claimable,
                 )
             )
         return tuple(made)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 LEAST_ROWS = 20
 # From how many rows that count as one on evidence is computed again.
 ALIKE = 1.05
-# Standard errors by which the size of a bias may change where proxies tell of the truth as well.
-AGREES = 3.0
+# Standard errors, and part, by which the size of a bias may change where proxies tell of the truth as well.
+AGREES, AT_MOST = 2.0, 0.3
 
 
 def fit_reports(arrays: Arrays, settings: Settings) -> ReportsFit:
@@ -58,9 +58,9 @@ def fit_reports(arrays: Arrays, settings: Settings) -> ReportsFit:
         known=answer.shape.known,
         effect=data.alike,
     )
-    fitted = data.fitted(answer)
+    fitted, final = data.fitted(answer), data.reporters(comparison, answer, settings.level)
     return ReportsFit.of(
-        reporters=data.reporters(comparison, answer, settings.level),
+        reporters=tuple(one.answered(last) for one, last in zip(reporters, final, strict=True)),
         evidence=evidence,
         verdict=verdict_of(reporters, evidence),
         share_biased=float(np.average(fitted.truths(data.rows, data.reports).any, weights=data.w)),
@@ -174,7 +174,7 @@ class Data:
             name = f"size{j}"
             before, after = (float(one.fit.coefficients(name)[0]) for one in (found, known))
             at = found.fit.model.at(name).start
-            if abs(after - before) > AGREES * math.sqrt(found.fit.covariance[at, at]):
+            if abs(after - before) > min(AGREES * math.sqrt(found.fit.covariance[at, at]), AT_MOST):
                 return False
         return bool(np.isfinite(known.fit.evidence))
 

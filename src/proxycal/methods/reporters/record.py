@@ -88,10 +88,12 @@ class ReportsFit:
     @property
     def estimate(self) -> Estimate:
         """The size of the bias of the reporter for whom most speaks."""
-        biased = [(one.name, one.bias) for one in self.reporters if one.bias is not None]
+        biased = [(one.found, one.bias.lead, one.name) for one in self.reporters if one.bias is not None]
         if not biased:
             return Estimate.missing(NAME, "no model could be fitted")
-        name, bias = max(biased, key=lambda one: (one[1].found, one[1].lead))
+        name = max(biased)[2]
+        bias = next(one.bias for one in self.reporters if one.name == name)
+        assert bias is not None
         return Estimate(NAME, bias.size, bias.se, bias.low, bias.high, f"of {name}")
 
     @property
@@ -100,7 +102,7 @@ class ReportsFit:
         rows = []
         for one in self.reporters:
             bias = one.bias
-            note = f"biased in {bias.share:.0%} of its reports" if bias and bias.found else "no bias found"
+            note = f"biased in {bias.share:.0%} of its reports" if bias and one.found else "no bias found"
             if bias is None:
                 rows.append(Estimate.missing(one.name, note))
             else:

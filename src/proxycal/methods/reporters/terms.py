@@ -92,7 +92,9 @@ class Terms:
         """The model of a shape. step : by how much reports differ at least where they do not agree."""
         signs = tuple(int(j in shape.biased) for j in range(1, reporters + 1))
         equal = reporters == 2 and not shape.known
-        family = Reports(signs, shape.known, shape.wide, step if shape.exact else 0.0, equal)
+        # The sd of a value that is rounded to the step.
+        floor = float(np.log(step / np.sqrt(12.0))) if step else -12.0
+        family = Reports(signs, shape.known, shape.wide, step if shape.exact else 0.0, equal, floor)
         return Model(family, tuple(self._predictor(name, shape) for name in family.names))
 
     def _predictor(self, name: str, shape: Shape) -> Predictor:

@@ -10,7 +10,7 @@ from proxycal.result import Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxycal.methods.reporters.claims import Evidence, Reporter
+    from proxycal.methods.reporters.claims import Bias, Evidence, Reporter
     from proxycal.result import Verdict
 
 NOTHING = "Nothing to do."
@@ -23,7 +23,7 @@ def _joined(names: Sequence[str]) -> str:
 
 def claim(reporters: tuple[Reporter, ...]) -> str:
     """What follows the size of the bias: whose it is, in how many reports, and what is not seen."""
-    found = [(one, one.bias) for one in reporters if one.bias is not None and one.bias.found]
+    found = [(one, one.bias) for one in reporters if one.bias is not None and one.found]
     if not found:
         return ""
     shares = [
@@ -50,20 +50,26 @@ def findings(
     return tuple(made)
 
 
+def _ahead(bias: Bias) -> float:
+    """How far the evidence for a bias is beyond what a claim needs."""
+    return bias.lead - bias.needed
+
+
 def comparison(reporters: tuple[Reporter, ...], evidence: Evidence, verdict: Verdict) -> Finding:
     """The verdict and its reason."""
-    found = [one.bias for one in reporters if one.bias is not None and one.bias.found]
-    lead = max((one.bias.lead for one in reporters if one.bias is not None), default=0.0)
+    tried = [one.bias for one in reporters if one.bias is not None]
+    found = [one.bias for one in reporters if one.bias is not None and one.found]
+    shown = min(found, key=_ahead) if found else max(tried, key=_ahead, default=None)
+    lead, needed = (0.0, LEAD) if shown is None else (shown.lead, shown.needed)
     remedy = NOTHING
     if found:
-        lead = min(bias.lead for bias in found)
         names = _joined([f"'{one.name}'" for one in reporters if one.found])
         told = all(bias.told for bias in found)
         how = "the environment tells which" if told else "they stand far apart"
         reading = (
             f"A bias in some reports of {names} explains the differences of the reports better than errors "
             f"of any spread and differences that follow the environment (log evidence {lead:+.1f}; "
-            f"{LEAD:g} is needed): {how}. {ALIKE}"
+            f"{needed:g} is needed): {how}. {ALIKE}"
         )
         if not told:
             remedy = (
@@ -72,13 +78,13 @@ def comparison(reporters: tuple[Reporter, ...], evidence: Evidence, verdict: Ver
     elif verdict == "no bias found":
         reading = (
             f"Errors and a level explain the differences of the reports as well (log evidence {lead:+.1f}; "
-            f"{LEAD:g} is needed). {ALIKE}"
+            f"{needed:g} is needed). {ALIKE}"
         )
     elif evidence.graded >= GRADED:
         reading = (
             "The differences of the reports follow the environment gradually "
             f"(log evidence {evidence.graded:+.1f}), not as a bias of some reports would "
-            f"(log evidence {lead:+.1f}; {LEAD:g} is needed): they do not tell which reporter is wrong."
+            f"(log evidence {lead:+.1f}; {needed:g} is needed): they do not tell which reporter is wrong."
         )
         remedy = "Add a third report, or proxies of the truth."
     else:
@@ -101,7 +107,7 @@ def comparison(reporters: tuple[Reporter, ...], evidence: Evidence, verdict: Ver
 def one_reporter(one: Reporter, sign: float, level: float) -> Finding:
     """What is found of a reporter."""
     way = "high" if sign > 0.0 else "low"
-    if one.bias is not None and one.bias.found:
+    if one.bias is not None and one.found:
         bias = one.bias
         size = f"{bias.size:.4g} ({level * 100:g}% interval {bias.low:.4g} to {bias.high:.4g})"
         reading = f"About {bias.share:.0%} of the {one.n:,} reports of '{one.name}' are too {way}, by {size}."
