@@ -94,7 +94,10 @@ def test_what_would_help_is_listed_where_nothing_is_identified(example, without_
         page = Page(render(fit))
     assert "What would help, most helpful first" in page.words
     for item in helps(fit):
-        assert item.text.replace("`plan_audit`", "proxycal audit") in page.words
+        assert (
+            item.text.replace("`plan_audit`", "proxycal audit").replace("`band`", "proxycal band")
+            in page.words
+        )
         assert item.command in page.words
     assert "What would help" not in Page(render(example())).words
 

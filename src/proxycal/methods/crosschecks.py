@@ -128,8 +128,8 @@ def first_stage(f: float) -> Finding:
         reading = f"The environment shifts the outcome beyond its content (first-stage F {f:.1f})."
     else:
         reading = (
-            f"The environment hardly shifts the outcome beyond its content (first-stage F {f:.1f}, at least "
-            f"{THRESHOLDS.weak_f:.0f} wanted), so the moments are weak."
+            "The environment hardly shifts the outcome beyond its content (an F statistic of "
+            f"{f:.1f}; {THRESHOLDS.weak_f:.0f} or more would do), so the moments say little."
         )
     return Finding(
         question="Does the environment shift the outcome beyond its content?",

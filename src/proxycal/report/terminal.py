@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proxycal.report.numbers import amount, band_text, change, rows_as_reported, size_text, total_text
+from proxycal.report.prose import without_codes
 from proxycal.report.shell import visible
 from proxycal.report.summary import formula, ratio_between, ratio_text, sentence
 from proxycal.table.surface import in_dialect
@@ -126,12 +127,12 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
             if every:
                 console.print(
                     Text("  ok  ", style="green")
-                    + Text(visible(in_dialect(f"{finding.question} {finding.reading}")))
+                    + Text(visible(in_dialect(without_codes(f"{finding.question} {finding.reading}"))))
                 )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
-        console.print(Text(mark, style="bold red") + Text(visible(f"{finding.question} {finding.statistic}")))
-        console.print(visible(in_dialect(f"      {finding.reading}")))
+        console.print(Text(mark, style="bold red") + Text(visible(without_codes(f"{finding.question} {finding.statistic}"))))
+        console.print(visible(in_dialect(without_codes(f"      {finding.reading}"))))
         if finding.remedy:
             console.print(visible(in_dialect(f"      -> {finding.remedy}")))
 

@@ -60,8 +60,8 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
     strong = np.flatnonzero(f >= THRESHOLDS.weak_f)
     if strong.size == 0:
         note = (
-            f"The proxies hardly agree with each other (first-stage F {f.max():.1f} at best, wanted "
-            f"{THRESHOLDS.weak_f:.0f}), so they see no common content that could be taken out. Proxies that "
+            f"The proxies hardly agree with each other (an F statistic of {f.max():.1f} at best; "
+            f"{THRESHOLDS.weak_f:.0f} or more would do), so they see no common content that could be taken out. Proxies that "
             "measure the same thing would help."
         )
         return Content(np.zeros(p), np.zeros((n, p)), f, False, note)
