@@ -102,8 +102,9 @@ def page(trials: pd.DataFrame) -> Page:
     """Changes seen, false alarms, refits."""
     good = trials[trials["error"].isna()]
     sums = []
-    for (world, n), group in good.groupby(["world", "n"], sort=False):
-        for name in ("ratio 35%", *CHANGES, "as before"):
+    groups = [(*key, group) for key, group in good.groupby(["world", "n"], sort=False)]
+    for world, n, group in [*groups, ("all", 0, good)]:
+        for name in ("as before",) if world == "all" else ("ratio 35%", *CHANGES, "as before"):
             if f"{name}|flagged" not in group or group[f"{name}|flagged"].isna().all():
                 continue
             each = SAME if name == "as before" else 1
@@ -145,7 +146,7 @@ def _line(row: dict[str, Any]) -> dict[str, str]:
     ok = row["flagged"] <= ALARMS if false else row["flagged"] >= SEEN
     return {
         "world": row["world"],
-        "fitted": f"{row['n']:,.0f}",
+        "fitted": f"{row['n']:,.0f}" if row["n"] else "",
         "new rows": row["new rows"],
         "tables": f"{row['tables']:.0f}",
         "fits with a bias found": percent(row["found"]),
