@@ -29,7 +29,7 @@ from proxycal.table.encode import Encoder
 from proxycal.table.frames import to_pandas
 from proxycal.table.groups import read_counts, read_weights
 from proxycal.table.total_rows import refuse_total_rows
-from proxycal.table.truths import too_few_text
+from proxycal.table.truths import VALIDATED_ROWS, too_few_text
 
 if TYPE_CHECKING:
     import os
@@ -100,7 +100,8 @@ def _as_asked(fit: Fit, method: str) -> Fit:
 
 def _say_too_few(asked: str, chosen: str, roles: Roles, validated: int) -> None:
     """Warn where a truth column was given for method="auto" and has too few truths to learn from."""
-    if roles.truth is not None and METHODS[asked].chooser and chosen != "validated":
+    learned = METHODS[chosen].family != "normal" and validated >= VALIDATED_ROWS
+    if roles.truth is not None and METHODS[asked].chooser and chosen != "validated" and not learned:
         warnings.warn(too_few_text(roles.truth, validated), ProxycalWarning, stacklevel=4)
 
 

@@ -9,15 +9,17 @@ import pytest
 import proxycal as pc
 from proxycal.engine.content import fit_content
 from proxycal.engine.covariates import Covariates
+from proxycal.engine.families.counts import Counts
 from proxycal.errors import TableError
 from proxycal.methods.rates.answer import relative
 from proxycal.methods.rates.claims import Evidence, Found
 from proxycal.methods.rates.climb import Table
-from proxycal.methods.rates.counts_search import compare
+from proxycal.methods.rates.counts_search import compare, noise
 from proxycal.methods.rates.fit import fit_counts, sampled
 from proxycal.methods.rates.inference import Independent
 from proxycal.methods.rates.quantiles import missed_quantile
 from proxycal.methods.rates.terms import Terms
+from proxycal.methods.rates.validated import Validated
 from proxycal.settings import Settings
 from proxycal.table.encode import Encoder
 from proxycal.testing import ReportedWorld
@@ -199,6 +201,100 @@ def test_trusted_rows_anchor_the_level(graded):
     assert (model.calibrate(table).y_cal[known] == y[known]).all()
 
 
+def known_in_part(drawn, share, seed=1):
+    n = len(drawn.table)
+    return np.where(np.random.default_rng(seed).random(n) < share, drawn.y_true, np.nan)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """A direct effect of the environment, which only known truths tell from a report."""
+    drawn = ReportedWorld(report="graded", direct="line").draw(100, 1_500)
+    table = drawn.table.assign(known=known_in_part(drawn, 0.2))
+    roles = replace(drawn.roles, truth="known")
+    return drawn, table, pc.ProxyCalibrator(roles, direction="under", family="counts").fit(table)
+
+
+def test_validated_counts_give_the_whole_level_whatever_the_environment_does(learned):
+    drawn, table, model = learned
+    assert model.verdict_ == "bias found"
+    assert model.result_.settings.method == "counts"
+    assert "validated rows differ from their report" in topics(model)["validated"].reading
+    assert "as validated reports show" in model.result_.method_fit.claim
+    total = model.totals(table).iloc[0]
+    assert total.low < drawn.y_true.sum() < total.high
+    assert abs(total.calibrated / drawn.y_true.sum() - 1.0) < 0.06
+    rows, known = model.calibrate(table), table["known"].notna()
+    assert (rows.y_cal[known] == table["known"][known]).all()
+    assert (rows.y_cal >= table["y"]).all()
+
+
+def test_a_validated_fit_is_saved_whole(learned, tmp_path):
+    _, table, model = learned
+    model.save(tmp_path / "run")
+    again = pc.load(tmp_path / "run")
+    assert again.result_.method_fit.evidence.validated == model.result_.method_fit.evidence.validated
+    assert again.calibrate(table).equals(model.calibrate(table))
+
+
+def test_validated_answers_are_learned_with_errors_both_ways():
+    drawn = ReportedWorld("yes/no", "graded", 0.4).draw(2, 2_000)
+    rng = np.random.default_rng(3)
+    # One no in twenty is reported as a yes.
+    y = np.where(rng.random(2_000) < 0.05, np.maximum(drawn.table["y"], 1.0 - drawn.y_true), drawn.table["y"])
+    table = drawn.table.assign(y=y, known=known_in_part(drawn, 0.2))
+    roles = replace(drawn.roles, truth="known")
+    model = pc.ProxyCalibrator(roles, direction="under", family="binary").fit(table)
+    assert model.verdict_ == "bias found"
+    mean = model.totals(table, statistic="mean").iloc[0]
+    assert mean.low < drawn.y_true.mean() < mean.high
+    rows = model.calibrate(table)
+    assert rows.y_cal.between(0.0, 1.0).all()
+    # Some yes are doubted: they are no more certain than the alarms let them be.
+    assert (rows.y_cal[(y == 1.0) & table["known"].isna()] < 0.999).mean() > 0.9
+
+
+def test_truths_that_no_such_bias_allows_are_refused():
+    drawn = ReportedWorld(report="graded").draw(4, 500)
+    table = drawn.table.assign(known=np.where(np.arange(500) < 60, drawn.table["y"] - 1.0, np.nan))
+    table.loc[table["known"] < 0.0, "known"] = 0.0
+    roles = replace(drawn.roles, truth="known")
+    with pytest.raises(TableError, match="validated rows report more than is true"):
+        pc.ProxyCalibrator(roles, direction="under", family="counts").fit(table)
+
+
+def test_sums_of_validation_set_the_level_of_each_unit():
+    rng = np.random.default_rng(0)
+    drawn = ReportedWorld().draw(6, 1_200)
+    rates = np.array([0.95, 0.8, 0.6])
+    unit = rng.integers(0, 3, 1_200)
+    y = rng.binomial(drawn.y_true.astype(int), rates[unit]).astype(float)
+    table = drawn.table.assign(y=y, unit=np.array(["a", "b", "c"])[unit], m=np.nan, v=np.nan)
+    first = [int(np.argmax(unit == code)) for code in range(3)]
+    table.loc[first, "m"], table.loc[first, "v"] = 200.0, (200.0 * rates)
+    roles = pc.Roles("y", drawn.roles.proxies, ["unit"], checked="m", confirmed="v")
+    model = pc.ProxyCalibrator(roles, direction="under", family="counts").fit(table)
+    assert model.verdict_ == "bias found"
+    assert "470 of 600 checked events were confirmed" in topics(model)["validated"].statistic
+    shares = model.totals(table, by="unit").set_index("unit")
+    for code, name in enumerate("abc"):
+        row, true = shares.loc[name], drawn.y_true[unit == code].sum()
+        assert row.low < true < row.high
+        # What 200 checked events leave open, a standard error of 3.5% at 0.6, and chance.
+        assert row.reported / row.calibrated == pytest.approx(rates[code], abs=0.05)
+    with pytest.raises(TableError, match="counts once"):
+        model.fit(table.assign(m=200.0, v=100.0))
+    with pytest.raises(pc.ProxycalError, match="belong together"):
+        pc.Roles("y", ["p"], ["e"], checked="m")
+
+
+def test_noise_of_the_proxies_is_part_of_the_law():
+    *_, table, _ = table_of(ReportedWorld(level=20.0), n=3_000)
+    content = table_of(ReportedWorld(level=20.0), n=3_000)[1]
+    # 0.7 per unit of z, of which proxies with noise of 0.6 and these loadings leave a variance of 1 / 8.8.
+    assert noise(table, content) == pytest.approx(0.7 / np.sqrt(8.8), rel=0.15)
+
+
 def test_a_saved_fit_answers_the_same(gated, denied, tmp_path):
     for name, (drawn, model) in {"counts": gated, "binary": denied}.items():
         model.save(tmp_path / name)
@@ -229,7 +325,7 @@ def table_of(world, seed=0, n=1_500):
 
 def test_a_report_leads_where_there_is_one_and_not_where_there_is_none():
     leads = {
-        report: compare(table_of(ReportedWorld(report=report, share=0.4))[2], -1.0, direct=False).lead
+        report: compare(table_of(ReportedWorld(report=report, share=0.4))[2], Counts(), direct=False).lead
         for report in ("some rows", "complete")
     }
     assert leads["some rows"] > 8.0
@@ -338,6 +434,21 @@ def evidence(**parts):
 )
 def test_a_claim_needs_what_its_grade_needs(parts, verdict, grade):
     assert (evidence(**parts).verdict, evidence(**parts).grade) == (verdict, grade)
+
+
+@pytest.mark.parametrize(
+    ("validated", "verdict", "grade"),
+    [
+        (Validated(rows=100, wrong=40), "bias found", "validated"),
+        (Validated(rows=100, wrong=2), "no bias found", "none"),
+        (Validated(checked=50.0, confirmed=43.0), "bias found", "validated"),
+        # Too few to say anything: the comparison does.
+        (Validated(rows=20, wrong=9), "not identified", "none"),
+    ],
+)
+def test_validation_decides_where_there_is_enough_of_it(validated, verdict, grade):
+    e = evidence(validated=validated)
+    assert (e.verdict, e.grade) == (verdict, grade)
 
 
 def test_content_of_a_single_proxy_is_the_proxy():

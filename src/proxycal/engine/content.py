@@ -92,6 +92,11 @@ class Content:
         return not np.isnan(self.p_beyond)
 
     @property
+    def unknown(self) -> np.ndarray:
+        """Var[Z | P, E] (d, d), the same for all rows."""
+        return np.linalg.inv(np.eye(self.d) + (self.loadings.T / self.noise) @ self.loadings)
+
+    @property
     def theta(self) -> np.ndarray:
         """All parameters, of which `slopes` and `influence` have a column each."""
         return np.concatenate([self.loadings.ravel(), self.paths.ravel(), np.log(self.noise)])

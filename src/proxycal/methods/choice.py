@@ -49,8 +49,10 @@ def choose_method(settings: Settings, arrays: Arrays, name: str, validated: int)
     seen = recognised(y, name)
     usual = asked.choose(validated)
     if settings.family == "auto" and settings.method == "auto" and usual == "exact" and _may_change(settings):
-        family = seen.family
+        # Nothing but a count is in proportion to an exposure.
+        family = seen.family if arrays.exposure is None else "counts"
     if family == "normal":
+        _refuse_roles(arrays)
         return Choice(usual, _left(seen, settings))
     _require(family, settings, y, name)
     method = usual if asked.family != "normal" else family
@@ -79,6 +81,19 @@ def _of_reports(settings: Settings, arrays: Arrays, name: str) -> Choice:
                 f"{what} is for a single outcome, not for several reports: leave it out{more}"
             )
     return Choice("reporters")
+
+
+def _refuse_roles(arrays: Arrays) -> None:
+    """Raise where a role is given that a measured number has no use for."""
+    for role, values, of in (
+        ("exposure", arrays.exposure, "counts"),
+        ("checked", arrays.checked, "counts or yes/no outcomes"),
+    ):
+        if values is not None:
+            raise SettingsError(
+                f"the role {role} is for {of}, and the outcome is taken as a measured number: "
+                f"{choose('family', 'counts')}, or leave the role out"
+            )
 
 
 def _may_change(settings: Settings) -> bool:

@@ -24,7 +24,8 @@ def needed_columns(fit: Fit, columns: Iterable[str]) -> list[str]:
     """Those of a table's columns that calibration reads; all of them where one is absent, to be named."""
     have = list(columns)
     encoder = fit.encoder
-    known = (*encoder.dropped, fit.roles.truth, fit.roles.inclusion, fit.roles.trusted)
+    roles = fit.roles
+    known = (*encoder.dropped, roles.truth, roles.inclusion, roles.trusted, roles.exposure)
     optional = [name for name in known if name is not None and name in have]
     read = [code.name for code in (*encoder.proxies, *encoder.environment)]
     wanted = [*fit.roles.report_names, *read, *optional]

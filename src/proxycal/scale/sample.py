@@ -82,7 +82,8 @@ def summarise(frame: pd.DataFrame, roles: Roles) -> Summary:
         refuse_infinite(read_table(frame, measured + reports))
     missing = gaps_of(frame, roles, measured)
     complete = ~missing.any(axis=1).to_numpy()
-    optional = (roles.weights, roles.counts, roles.truth, roles.trusted)
+    optional = [roles.weights, roles.counts, roles.truth, roles.trusted]
+    optional += [roles.exposure, roles.checked, roles.confirmed]
     known = [*measured, *reports, *(name for name in optional if name is not None)]
     number, one_each = _numbers(frame[known]), np.ones(len(frame), dtype=int)
     sample, number, count = _smallest(frame, number, one_each, _categories(frame[known]))

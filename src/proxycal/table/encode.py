@@ -10,6 +10,7 @@ import numpy as np
 
 from proxycal.errors import StoreError
 from proxycal.result import Finding
+from proxycal.table.checked import checked_of
 from proxycal.table.codes import CategoryCode, Code, NumberCode, code_from_dict, fit_codes
 from proxycal.table.exposure import exposure_of
 from proxycal.table.frames import column_names
@@ -63,6 +64,7 @@ class Arrays:
     exposure     (n,) what a count is in proportion to, above 0; None without such a column
     reports      (n, R) several reports of the truth, NaN where not made; y is the first that was made
     report_names (R,) the columns of the reports; empty where there is one outcome
+    checked, confirmed   (n,) how many events were checked, and how many of them confirmed; None without them
     """
 
     y: NDArray[np.float64] | None
@@ -86,6 +88,8 @@ class Arrays:
     exposure: NDArray[np.float64] | None = None
     reports: NDArray[np.float64] | None = None
     report_names: tuple[str, ...] = ()
+    checked: NDArray[np.float64] | None = None
+    confirmed: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -117,6 +121,8 @@ class Arrays:
             trusted=None if self.trusted is None else self.trusted[rows],
             exposure=None if self.exposure is None else self.exposure[rows],
             reports=None if self.reports is None else self.reports[rows],
+            checked=None if self.checked is None else self.checked[rows],
+            confirmed=None if self.confirmed is None else self.confirmed[rows],
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -232,6 +238,7 @@ class Encoder:
         inclusion, trusted = inclusion_of(table, self.roles), trusted_of(table, self.roles)
         counts = counts_of(table, self.roles)[kept]
         exposure = exposure_of(table, self.roles)
+        checked, confirmed = checked_of(table, self.roles)
         names = self.encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
@@ -256,6 +263,8 @@ class Encoder:
             exposure=None if exposure is None else exposure[kept],
             reports=table.reports[kept] if outcome and table.reports is not None else None,
             report_names=self.roles.report_names if self.roles.reports else (),
+            checked=None if checked is None else checked[kept],
+            confirmed=None if confirmed is None else confirmed[kept],
         )
 
     @property
@@ -330,14 +339,17 @@ class Encoder:
         have = set(column_names(frame))
         wanted = [code.name for code in (*self.proxies, *self.environment)]
         if outcome:
-            wanted = [*self.roles.report_names, *wanted]
+            offset = [self.roles.exposure] if self.roles.exposure else []
+            wanted = [*self.roles.report_names, *wanted, *offset]
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
         optional: list[str | None] = [
             *self.dropped,
             self.roles.truth,
             self.roles.inclusion,
             self.roles.trusted,
-            self.roles.exposure,
+            None if outcome else self.roles.exposure,
+            self.roles.checked,
+            self.roles.confirmed,
         ]
         if design:
             optional += [self.roles.weights, self.roles.counts, self.roles.cluster]

@@ -40,7 +40,18 @@ FEW_GAPS = 0.05
 FAR = 1e6
 LARGE, SMALL = 1e15, 1e-15
 # Roles whose columns are blank in rows of which nothing is known, or whose gaps have a question of their own.
-_MAY_BE_BLANK = ("reports", "truth", "inclusion", "trusted", "weights", "counts")
+_NUMERIC = (
+    "outcome",
+    "reports",
+    "weights",
+    "counts",
+    "truth",
+    "inclusion",
+    "exposure",
+    "checked",
+    "confirmed",
+)
+_MAY_BE_BLANK = ("reports", "truth", "inclusion", "trusted", "weights", "counts", "checked", "confirmed")
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
@@ -157,15 +168,7 @@ def not_numeric(table: AuditTable) -> list[Trouble]:
     ]
     for name, column in table.columns.items():
         role = table.role(name)
-        must_be_numeric = role in (
-            "outcome",
-            "reports",
-            "weights",
-            "counts",
-            "truth",
-            "inclusion",
-            "exposure",
-        )
+        must_be_numeric = role in _NUMERIC
         if role in ("outcome", "reports", "truth") and yes_no(column) is not None:
             continue
         if number_text(column):
@@ -216,7 +219,7 @@ def constant(table: AuditTable) -> list[Trouble]:
     for name, column in table.columns.items():
         role = table.role(name)
         if (
-            role in ("truth", "inclusion", "trusted")
+            role in ("truth", "inclusion", "trusted", "exposure", "checked", "confirmed")
             or (role in ("weights", "counts") and column.numbers is not None)
             or column.missing.all()
         ):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from proxycal.errors import SettingsError, TableError
+from proxycal.table.checked import checked_of
 from proxycal.table.columns import Column, code_hashables, read_column, read_plain
 from proxycal.table.exposure import exposure_of
 from proxycal.table.family import yes_no
@@ -170,6 +171,7 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
     inclusion_of(table, roles)
     trusted_of(table, roles)
     exposure_of(table, roles)
+    checked_of(table, roles)
     for name in roles.proxies:
         _refuse_number_text(table.columns[name], "proxy")
     width, widest = 0, ("", 0)

@@ -39,6 +39,9 @@ class Roles:
     trusted      optional: True (or 1) where the report is known to be free of the bias, False, 0 or blank
     elsewhere
     exposure     optional: what a count is in proportion to, such as person-years or inhabitants
+    checked      optional, counts and yes/no: how many true events (or answers) of the row's kind were
+    checked, 0 or blank elsewhere; where too much is reported, how many reported ones
+    confirmed    optional: how many of the checked ones were reported, or are true
     inclusion    optional: the probability with which the audit chose each validated row, as `plan_audit`
     gives it
     reports      optional: further reports of the same truth, the same as more names in `outcome`
@@ -105,6 +108,16 @@ class Roles:
         "what a count is in proportion to: person-years, visits, inhabitants",
         default=None,
     )
+    checked: str | None = _role(
+        "Column that says how many true events of the row's kind were checked (counts, yes/no).",
+        "how many true events of this row's kind were checked",
+        default=None,
+    )
+    confirmed: str | None = _role(
+        "Column that says how many of the checked events were reported correctly.",
+        "how many of the checked events were reported correctly",
+        default=None,
+    )
     inclusion: str | None = _role(
         "Column of the probabilities with which validated rows were chosen, as `proxycal audit` wrote them.",
         "how likely each validated row was to be chosen",
@@ -149,6 +162,11 @@ class Roles:
             name = getattr(self, role)
             if name is not None or role == "outcome":
                 _check_name(role, name)
+        if (self.checked is None) != (self.confirmed is None):
+            raise RolesError(
+                "checked and confirmed belong together: name the column of how many were checked, and that "
+                "of how many of them were confirmed"
+            )
         taken: dict[str, str] = {}
         for role, name in self:
             if taken.get(name) == role:

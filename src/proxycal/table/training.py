@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 # Refits need no more rows than this to show what they are asked, and run folders stay small.
 MOST_ROWS = 20_000
 _PART, _LEVEL = "training/", "level/"
+_OPTIONAL = (
+    "cluster",
+    "truth",
+    "inclusion",
+    "counts",
+    "trusted",
+    "exposure",
+    "reports",
+    "checked",
+    "confirmed",
+)
 _NAMES = (
     "proxy_names",
     "environment_names",
@@ -51,6 +62,8 @@ def take(arrays: Arrays, rows: NDArray[np.intp]) -> Arrays:
         trusted=None if arrays.trusted is None else arrays.trusted[rows],
         exposure=None if arrays.exposure is None else arrays.exposure[rows],
         reports=None if arrays.reports is None else arrays.reports[rows],
+        checked=None if arrays.checked is None else arrays.checked[rows],
+        confirmed=None if arrays.confirmed is None else arrays.confirmed[rows],
         kept=np.ones(len(rows), dtype=bool),
         levels=levels,
         level_names=names,
@@ -67,10 +80,7 @@ def keep(arrays: Arrays, seed: int, most: int = MOST_ROWS) -> Arrays:
 def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Plain JSON values and named tensors that rebuild the arrays."""
     parts: dict[str, Any] = {"y": arrays.y, "P": arrays.P, "E": arrays.E, "weights": arrays.weights}
-    parts |= {
-        name: getattr(arrays, name)
-        for name in ("cluster", "truth", "inclusion", "counts", "trusted", "exposure", "reports")
-    }
+    parts |= {name: getattr(arrays, name) for name in _OPTIONAL}
     parts |= {_LEVEL + str(i): codes for i, codes in enumerate(arrays.levels.values())}
     tensors = {_PART + name: np.ascontiguousarray(v) for name, v in parts.items() if v is not None}
     values: dict[str, Any] = {name: list(getattr(arrays, name)) for name in _NAMES}
@@ -93,6 +103,8 @@ def training_from(values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) 
         trusted=found.get("trusted"),
         exposure=found.get("exposure"),
         reports=found.get("reports"),
+        checked=found.get("checked"),
+        confirmed=found.get("confirmed"),
         kept=np.ones(len(found["y"]), dtype=bool),
         levels={name: found[_LEVEL + str(i)] for i, (name, _) in enumerate(values["levels"])},
         level_names={name: tuple(levels) for name, levels in values["levels"]},

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, polygamma
 from scipy.stats import binom, nbinom, poisson
 
 from differences import differences
-from proxycal.engine.families.counts import Counts, trigamma
+from proxycal.engine.families.count_cells import trigamma
+from proxycal.engine.families.counts import Counts
 
 KINDS = [
     Counts(report, zeros, sign)
@@ -12,6 +15,7 @@ KINDS = [
     for zeros in (False, True)
     for sign in (-1.0, 1.0)
 ]
+KINDS += [replace(family, noise=0.4) for family in KINDS if not family.zeros]
 
 
 def example(family):
@@ -23,9 +27,23 @@ def example(family):
     )
 
 
+def validated(sign):
+    """Truths of some of the rows of the example, as a bias of this direction allows them."""
+    truth = [np.nan, 0.0, 4.0, 2.0, np.nan, 40.0] if sign < 0.0 else [np.nan, 0.0, 1.0, 0.0, np.nan, 40.0]
+    return {
+        "truth": np.array(truth),
+        "checked": np.array([0.0, 7.0, 0.0, 2.0, 0.0, 1.0]),
+        "confirmed": np.array([0.0, 5.0, 0.0, 0.0, 0.0, 1.0]),
+    }
+
+
+@pytest.mark.parametrize("truths", [False, True], ids=["reports", "validated"])
 @pytest.mark.parametrize("family", KINDS, ids=str)
-def test_derivatives_are_those_of_the_log_density(family):
+def test_derivatives_are_those_of_the_log_density(family, truths):
     outcome, eta = example(family)
+    if truths and family.report == "none":
+        return
+    outcome |= validated(family.sign) if truths else {}
     rows = family.derivatives(outcome, eta)
     np.testing.assert_allclose(rows.log, family.log_density(outcome, eta))
     first = differences(lambda at: family.log_density(outcome, at), eta)
@@ -42,6 +60,23 @@ def test_the_probabilities_sum_to_one(family):
     y = np.arange(3_000.0)
     density = np.exp(family.log_density({"y": y}, np.repeat(eta, len(y), axis=1)))
     assert density.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("report", ["gate", "graded"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_truth_and_report_sum_to_the_report(sign, report, zeros):
+    family = Counts(report, zeros, sign, noise=0.3)
+    eta = 0.5 * np.random.default_rng(1).normal(size=(len(family.names), 1))
+    # More rows than the largest number, and few rows: both ways to the gamma functions.
+    for y, width in ((3.0, 400), (3.0, 4)):
+        truth = np.arange(y, width) if sign < 0.0 else np.arange(y + 1.0)
+        truth = np.concatenate([truth, np.arange(y, 400)]) if sign < 0.0 and width == 4 else truth
+        truth = np.unique(truth)
+        at = np.repeat(eta, len(truth), axis=1)
+        both = family.log_density({"y": np.full(len(truth), y), "truth": truth}, at)
+        alone = family.log_density({"y": np.array([y])}, eta)[0]
+        assert np.exp(both).sum() == pytest.approx(np.exp(alone), rel=1e-9)
 
 
 def test_without_a_bias_it_is_the_negative_binomial_and_poisson_in_the_limit():

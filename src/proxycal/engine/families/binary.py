@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from proxycal.engine.families.cells import Derivatives
+from proxycal.engine.families.checked import add_checked, log_checked
 
 # Index beyond which a truth is certain, and the smallest probability of a report.
 SURE, TINY = 8.0, 1e-14
@@ -27,7 +28,8 @@ SURE, TINY = 8.0, 1e-14
 class Binary:
     """A yes/no outcome `y`. denied : whether 1s are reported as 0. alarms : whether 0s are reported as 1.
 
-    `trusted` is true where a report is known to deny nothing.
+    `trusted` is true where a report is known to deny nothing; `truth` is 0 or 1 where it was validated, else
+    NaN; `checked` and `confirmed` are of the 1s.
     """
 
     denied: bool = False
@@ -41,7 +43,11 @@ class Binary:
     def log_density(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> np.ndarray:
         """Log probability (n,) of reports `y`, 0 or 1."""
         p, q = self._probabilities(*self._parts(outcome, eta))
-        return np.log(np.where(outcome["y"] > 0.0, p, q))
+        log_p = np.log(np.where(outcome["y"] > 0.0, p, q))
+        if "truth" in outcome:
+            at = np.flatnonzero(np.isfinite(outcome["truth"]))
+            log_p[at] = self._validated(outcome, eta, at).log
+        return log_p + log_checked(outcome, eta[1]) if self.denied else log_p
 
     def derivatives(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> Derivatives:
         """The same with derivatives by the predictors."""
@@ -72,6 +78,34 @@ class Binary:
             for j, other in first.items():
                 if j >= i:
                     out.second[i, j] = by_p * second.get((i, j), 0.0) - by_p**2 * value * other
+        if "truth" in outcome:
+            known = np.flatnonzero(np.isfinite(outcome["truth"]))
+            own = self._validated(outcome, eta, known)
+            out.log[known], out.first[:, known], out.second[:, :, known] = own.log, own.first, own.second
+        if self.denied:
+            add_checked(out, outcome, eta[1], 1)
+        return out
+
+    def _validated(self, outcome: dict[str, np.ndarray], eta: np.ndarray, at: np.ndarray) -> Derivatives:
+        """Of rows whose truth is known: P(truth) P(report | truth), in which the predictors are apart."""
+        y, t = outcome["y"][at], outcome["truth"][at]
+        s = np.clip(eta[0, at], -SURE, SURE)
+        side = 2.0 * t - 1.0
+        log_f = log_ndtr(side * s)
+        # Mills' ratio is the slope of a log of a normal probability.
+        slope = side * np.exp(-0.5 * s * s - log_f) / np.sqrt(2.0 * np.pi) * (np.abs(eta[0, at]) < SURE)
+        width, n = len(self.names), len(at)
+        out = Derivatives(log_f, np.zeros((width, n)), np.zeros((width, width, n)))
+        out.first[0], out.second[0, 0] = slope, -slope * (s + slope)
+        free = ~outcome["trusted"][at] if "trusted" in outcome else np.ones(n, dtype=bool)
+        for name, mine in (("share", (t > 0.0) & free), ("alarms", t == 0.0)):
+            if name in self.names:
+                place = self.names.index(name)
+                logit = eta[place, at]
+                p = expit(logit)
+                out.log[:] += mine * np.where(y > 0.0, log_expit(logit), log_expit(-logit))
+                out.first[place] += mine * (y - p)
+                out.second[place, place] -= mine * p * (1.0 - p)
         return out
 
     def truth(self, outcome: dict[str, np.ndarray], eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

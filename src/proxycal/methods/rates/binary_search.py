@@ -45,6 +45,19 @@ def compare(table: Table, direct: bool) -> Comparison | None:
     return None if without is None or biased is None else Comparison(without, biased)
 
 
+def compare_validated(table: Table, known: dict[str, np.ndarray]) -> Comparison | None:
+    """The best model with a report where truths are known; errors both ways where both are seen."""
+    shape = Shape(direct=True)
+    plain = table.climb(table.terms.model(Binary(), shape), [_level(table)])
+    if plain is None:
+        return None
+    both = replace(table, outcome=table.outcome | known)
+    truth = known.get("truth")
+    alarms = truth is not None and bool(((truth == 0.0) & (table.outcome["y"] > 0.0)).any())
+    fit = both.climb(both.terms.model(Binary(True, alarms), shape), [_denied(at) for at in STARTS], plain)
+    return None if fit is None else Comparison(plain, grown(both, fit, shape, ("who",))[0])
+
+
 def _with_alarms(table: Table, fit: Maximum | None, shape: Shape) -> Maximum | None:
     """The fit with some 0s reported as 1, where that pays."""
     if fit is None:

@@ -3,20 +3,25 @@
 first    a report explains the outcome better than anything that the environment could do to the truth
 second   a report explains it better than content, if the environment acts on the truth only through content:
          which the user states (exclusion=True), and the data can contradict but not show
+
+Where truths are known for enough rows, or events, these say it, and neither has to be argued.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from proxycal.methods.rates.thresholds import BEYOND_P, LEAD, MOST_DRIVEN, MOST_REPORTED, PROXY_P, SHARES
+from proxycal.methods.rates.validated import Validated
 from proxycal.result import number
 
 if TYPE_CHECKING:
     from proxycal.result import Verdict
 
-Grade = Literal["first", "second", "none"]
+Grade = Literal["validated", "first", "second", "none"]
+NOTHING = Validated()
 _NUMBERS = ("lead", "lead_through_content", "against_content", "direct_lead", "beyond_p", "proxy_p")
 
 
@@ -55,7 +60,8 @@ class Evidence:
     report over a report and content alone. direct_lead : evidence for such an effect over content alone,
     without a report. beyond_p : of the test whether the environment moves reports beyond content. proxy_p :
     whether it moves a proxy so, NaN for a single proxy. stated : whether the user states exclusion. free,
-    through_content : what was found under either assumption.
+    through_content : what was found under either assumption. validated : what is known of truths; where
+    there is enough of it, nothing is compared, and the other numbers are NaN.
     """
 
     lead: float
@@ -67,13 +73,22 @@ class Evidence:
     stated: bool
     free: Found
     through_content: Found
+    validated: Validated = NOTHING
+
+    @classmethod
+    def known(cls, validated: Validated, found: Found, stated: bool) -> Self:
+        """Of a table whose truths are known for enough rows."""
+        numbers: dict[str, Any] = dict.fromkeys(_NUMBERS, math.nan)
+        return cls(stated=stated, free=found, through_content=found, validated=validated, **numbers)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild it from what JSON keeps of its fields."""
         free, through_content = (Found(**values[name]) for name in ("free", "through_content"))
         numbers: dict[str, Any] = {name: number(values[name]) for name in _NUMBERS}
-        return cls(stated=bool(values["stated"]), free=free, through_content=through_content, **numbers)
+        validated = Validated.from_dict(values["validated"])
+        stated = bool(values["stated"])
+        return cls(stated=stated, free=free, through_content=through_content, validated=validated, **numbers)
 
     @property
     def first(self) -> bool:
@@ -99,6 +114,8 @@ class Evidence:
     @property
     def grade(self) -> Grade:
         """The grade of the claim."""
+        if self.validated.enough:
+            return "validated" if self.validated.shows_bias else "none"
         return "first" if self.first else "second" if self.second else "none"
 
     @property
@@ -106,6 +123,8 @@ class Evidence:
         """The verdict: without a claim, a bias may hide in what the environment does to the truth."""
         if self.grade != "none":
             return "bias found"
+        if self.validated.enough:
+            return "no bias found"
         if (
             self.moves_beyond
             or self.direct_lead >= LEAD

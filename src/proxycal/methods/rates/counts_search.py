@@ -17,6 +17,7 @@ from proxycal.methods.rates.climb import PAYS, Comparison, as_it_is, best, grown
 from proxycal.methods.rates.terms import Shape
 
 if TYPE_CHECKING:
+    from proxycal.engine.content import Content
     from proxycal.engine.maximise import Maximum
     from proxycal.engine.model import Model
     from proxycal.methods.rates.climb import Begin, Table
@@ -26,26 +27,57 @@ if TYPE_CHECKING:
 GATES = ((-0.8, -1.2), (-0.4, 0.3))
 
 
-def compare(table: Table, sign: float, direct: bool) -> Comparison | None:
-    """The best models. direct : whether the environment may act on the truth beside content."""
+def noise(table: Table, content: Content) -> float:
+    """The sd of the log of the mean that the noise of the proxies leaves unknown."""
+    plain = table.climb(table.terms.model(Counts(), Shape(direct=False)), [_level(table)])
+    if plain is None or not content.told_apart:
+        return 0.0
+    # The level comes first, then a slope for each kind of content.
+    slopes = plain.coefficients("mean")[1 : 1 + content.d]
+    return float(np.sqrt(slopes @ content.unknown @ slopes))
+
+
+def compare(table: Table, family: Counts, direct: bool) -> Comparison | None:
+    """The best models. family : without a report. direct : whether the environment acts beside content."""
     shape = Shape(direct)
-    plain = table.climb(table.terms.model(Counts(), shape), [_level(table)])
+    plain = _complete(table, family, shape)
     if plain is None:
         return None
-    zeros = _with_zeros(table, plain, shape)
-    plain, own_zeros = (plain, False) if zeros is None else (zeros, True)
+    own_zeros = plain.model.family.zeros  # type: ignore[attr-defined]
     plain, shape = grown(table, plain, shape, ("spread",))
     starts = [_gate(*at) for at in GATES]
-    gate = Counts("gate", own_zeros, sign)
+    gate = replace(family, report="gate", zeros=own_zeros)
     undriven = table.climb(table.terms.model(gate, replace(shape, driven=False)), starts, plain)
     found = [_grown_from(table, gate, shape, starts, plain)]
     if own_zeros:
         # Zeros may be what a report of nothing leaves.
-        found.append(_grown_from(table, Counts("gate", False, sign), shape, starts, plain))
+        found.append(_grown_from(table, replace(gate, zeros=False), shape, starts, plain))
     if not direct:
-        found.append(_grown_from(table, Counts("graded", own_zeros, sign), shape, [_graded(1.0)], plain))
+        found.append(_grown_from(table, replace(gate, report="graded"), shape, [_graded(1.0)], plain))
     without, biased = best([plain, undriven]), best(found)
     return None if without is None or biased is None else Comparison(without, biased)
+
+
+def compare_validated(table: Table, family: Counts, known: dict[str, np.ndarray]) -> Comparison | None:
+    """The best model with a report where truths are known, and the reports alone without one."""
+    shape = Shape(direct=True)
+    plain = _complete(table, family, shape)
+    if plain is None:
+        return None
+    graded = replace(family, report="graded", zeros=plain.model.family.zeros)  # type: ignore[attr-defined]
+    both = replace(table, outcome=table.outcome | known)
+    found = [_grown_from(both, graded, shape, [_graded(1.0)], plain)]
+    if "checked" not in known:
+        starts = [_gate(*at) for at in GATES]
+        found.append(_grown_from(both, replace(graded, report="gate"), shape, starts, plain))
+    biased = best(found)
+    return None if biased is None else Comparison(plain, biased)
+
+
+def _complete(table: Table, family: Counts, shape: Shape) -> Maximum | None:
+    """The model in which all is reported, with zeros of their own accord where these pay."""
+    plain = table.climb(table.terms.model(family, shape), [_level(table)])
+    return None if plain is None else _with_zeros(table, plain, family, shape) or plain
 
 
 def _grown_from(
@@ -58,10 +90,10 @@ def _grown_from(
     return grown(table, fit, shape, wanted)[0]
 
 
-def _with_zeros(table: Table, plain: Maximum, shape: Shape) -> Maximum | None:
+def _with_zeros(table: Table, plain: Maximum, family: Counts, shape: Shape) -> Maximum | None:
     if not (table.outcome["y"] == 0.0).any():
         return None
-    fit = table.climb(table.terms.model(Counts(zeros=True), shape), [as_it_is], plain)
+    fit = table.climb(table.terms.model(replace(family, zeros=True), shape), [as_it_is], plain)
     return fit if fit is not None and fit.evidence > plain.evidence + PAYS else None
 
 

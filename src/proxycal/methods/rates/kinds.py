@@ -14,11 +14,14 @@ from proxycal.engine.families.counts import Counts
 from proxycal.methods.rates import binary_search, counts_search
 from proxycal.methods.rates.answer import CountAnswers, YesNoAnswers
 from proxycal.methods.rates.quantiles import missed_quantile
+from proxycal.methods.rates.validated import refuse_impossible
 
 if TYPE_CHECKING:
+    from proxycal.engine.content import Content
     from proxycal.engine.families.cells import Family
     from proxycal.methods.rates.answer import Answerer, RowAnswer
     from proxycal.methods.rates.climb import Comparison, Table
+    from proxycal.methods.rates.validated import Validated
     from proxycal.table.encode import Arrays
 
 
@@ -32,8 +35,19 @@ class Kind(Protocol):
     def outcome(self, arrays: Arrays) -> dict[str, np.ndarray]:
         """What the family reads of rows."""
 
-    def compare(self, table: Table, direct: bool) -> Comparison | None:
+    def family(self, table: Table, content: Content) -> Family:
+        """The family of the outcome without a report."""
+
+    def compare(self, table: Table, family: Family, direct: bool) -> Comparison | None:
         """The best models with and without a report."""
+
+    def known(self, arrays: Arrays) -> dict[str, np.ndarray]:
+        """What validation says of rows, as the family reads it."""
+
+    def compare_validated(
+        self, table: Table, family: Family, arrays: Arrays, validated: Validated
+    ) -> Comparison | None:
+        """The best models where truths are known."""
 
     def answers(self, family: Family) -> Answerer:
         """What turns predictors into answers."""
@@ -56,9 +70,27 @@ class CountKind:
         exposure = np.zeros(arrays.n) if arrays.exposure is None else np.log(arrays.exposure)
         return {"y": arrays.y, "exposure": exposure} | trusted(arrays)
 
-    def compare(self, table: Table, direct: bool) -> Comparison | None:
+    def family(self, table: Table, content: Content) -> Counts:
+        """Counts, with what the noise of the proxies leaves unknown of their mean."""
+        return Counts(sign=self.sign, noise=counts_search.noise(table, content))
+
+    def compare(self, table: Table, family: Family, direct: bool) -> Comparison | None:
         """The best models with and without a report."""
-        return counts_search.compare(table, self.sign, direct)
+        assert isinstance(family, Counts)
+        return counts_search.compare(table, family, direct)
+
+    def compare_validated(
+        self, table: Table, family: Family, arrays: Arrays, validated: Validated
+    ) -> Comparison | None:
+        """The best models where truths are known."""
+        assert isinstance(family, Counts)
+        if arrays.truth is not None:
+            refuse_impossible(arrays, validated, self.sign)
+        return counts_search.compare_validated(table, family, self.known(arrays))
+
+    def known(self, arrays: Arrays) -> dict[str, np.ndarray]:
+        """True counts, and what was confirmed of what was checked."""
+        return _validation(arrays)
 
     def answers(self, family: Family) -> Answerer:
         """What turns predictors into answers."""
@@ -92,9 +124,26 @@ class YesNoKind:
         assert arrays.y is not None
         return {"y": arrays.y if self.sign < 0.0 else 1.0 - arrays.y} | trusted(arrays)
 
-    def compare(self, table: Table, direct: bool) -> Comparison | None:
+    def family(self, table: Table, content: Content) -> Binary:
+        """Yes and no: a probit that is known up to normal noise is a probit."""
+        return Binary()
+
+    def compare(self, table: Table, family: Family, direct: bool) -> Comparison | None:
         """The best models with and without a report."""
         return binary_search.compare(table, direct)
+
+    def compare_validated(
+        self, table: Table, family: Family, arrays: Arrays, validated: Validated
+    ) -> Comparison | None:
+        """The best models where truths are known."""
+        return binary_search.compare_validated(table, self.known(arrays))
+
+    def known(self, arrays: Arrays) -> dict[str, np.ndarray]:
+        """True answers, turned, and what was confirmed of what was checked."""
+        parts = _validation(arrays)
+        if self.sign > 0.0 and "truth" in parts:
+            parts["truth"] = 1.0 - parts["truth"]
+        return parts
 
     def answers(self, family: Family) -> Answerer:
         """What turns predictors into answers."""
@@ -114,6 +163,12 @@ class YesNoKind:
 def trusted(arrays: Arrays) -> dict[str, np.ndarray]:
     """Which rows are trusted, where the table says so."""
     return {} if arrays.trusted is None else {"trusted": arrays.trusted}
+
+
+def _validation(arrays: Arrays) -> dict[str, np.ndarray]:
+    """What a table has of validation."""
+    parts = {"truth": arrays.truth, "checked": arrays.checked, "confirmed": arrays.confirmed}
+    return {name: values for name, values in parts.items() if values is not None}
 
 
 def kind_of(name: str, sign: float) -> Kind:

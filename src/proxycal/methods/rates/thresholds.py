@@ -14,3 +14,6 @@ MOST_DRIVEN = 0.85
 SHARES, MOST_REPORTED = (0.03, 0.97), 0.93
 # p below which the environment moves reports beyond content, and below which it moves a proxy so.
 BEYOND_P, PROXY_P = 1e-3, 0.01
+# Validated rows, and events, from which on they decide, as method="validated" needs; wrong ones among them
+# from which on there is a bias: of complete reports none is wrong.
+LEAST_VALIDATED, LEAST_WRONG = 30, 5

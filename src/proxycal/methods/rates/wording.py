@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxycal.methods.rates.thresholds import BEYOND_P, LEAD, PROXY_P
+from proxycal.methods.rates.thresholds import BEYOND_P, LEAD, LEAST_WRONG, PROXY_P
 from proxycal.result import Finding
 
 if TYPE_CHECKING:
@@ -34,8 +34,14 @@ def law(found: Found) -> str:
 def claim(name: Name, sign: float, e: Evidence, found: Found) -> str:
     """What follows the size: of what it is a share, relative to whom, under which assumption."""
     whole = f"in {found.share_biased:.0%} of the rows" if found.gated else f"relative to {BEST_TENTH}"
+    known = e.grade == "validated"
+    if name == "counts" and known and not found.gated:
+        whole = "of the truth on average"
     if name == "binary":
-        whole = f"of those whose true answer is {'no' if sign > 0.0 else 'yes'}, relative to {BEST_TENTH}"
+        whole = f"of those whose true answer is {'no' if sign > 0.0 else 'yes'}"
+        whole += "" if known else f", relative to {BEST_TENTH}"
+    if known:
+        return f"{whole}, as validated reports show"
     return whole if e.first else f"{whole}, {EXCLUSION}"
 
 
@@ -43,6 +49,8 @@ def findings(
     name: Name, sign: float, e: Evidence, found: Found, estimate: Estimate, n: int, events: float
 ) -> tuple[Finding, ...]:
     """The reason for the verdict first, then what it rests on."""
+    if e.validated.enough:
+        return validation(name, e), rows_and_events(name, n, events)
     made = [comparison(name, e, found)]
     if e.stated:
         made.append(exclusion(e))
@@ -52,6 +60,31 @@ def findings(
     made.append(proxies(e))
     made.append(rows_and_events(name, n, events))
     return tuple(made)
+
+
+def validation(name: Name, e: Evidence) -> Finding:
+    """What the truths that are known say of the reports."""
+    known, parts = e.validated, []
+    if known.rows:
+        parts.append(f"{known.wrong:,} of {known.rows:,} validated rows differ from their report")
+    if known.checked:
+        what = "events" if name == "counts" else "answers"
+        parts.append(f"{known.confirmed:,.0f} of {known.checked:,.0f} checked {what} were confirmed")
+    said = " and ".join(parts)
+    shown = (
+        "The share that is reported is learned from them, for rows like them"
+        if known.shows_bias
+        else f"That is no reporting bias ({LEAST_WRONG} errors are asked for)"
+    )
+    return Finding(
+        question="What do validated reports show?",
+        statistic=said,
+        reading=f"{said[0].upper()}{said[1:]}. {shown}.",
+        remedy="Nothing to do, if who was validated was chosen without a look at the report.",
+        ok=True,
+        topic="validated",
+        value=float(known.errors),
+    )
 
 
 def comparison(name: Name, e: Evidence, found: Found) -> Finding:
