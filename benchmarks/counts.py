@@ -66,10 +66,10 @@ def bench(quick: bool = False) -> Bench:
     for worlds, n, repetitions in (
         (NULL_COUNTS, 1_000, 18),
         (NULL_ANSWERS, 2_000, 28),
-        (BIASED, 500, 10),
-        (BIASED, 2_000, 20),
-        (BIASED, 10_000, 5),
-        (DENIED, 4_000, 25),
+        (BIASED, 500, 16),
+        (BIASED, 2_000, 30),
+        (BIASED, 10_000, 6),
+        (DENIED, 4_000, 30),
     ):
         if quick and n == 10_000:
             continue

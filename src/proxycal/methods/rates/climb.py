@@ -29,7 +29,7 @@ LOOK_ROWS = 4_000
 # Evidence by which zeros of their own accord, or further terms, must pay.
 PAYS = 1.0
 # Evidence by which a share of some rows must vary: how many report it, and how much, take each other's place.
-# Where 1 was enough, totals of 3 tables in 80 came out 24, 43 and 68% too high, and none without it.
+# Where 1 was enough, totals of two tables in 80 came out 43 and 68% too high; with 4 these are 2 and 14%.
 PAYS_SHARE = 4.0
 
 # Changes the coefficients of a model, in place, before a climb.
