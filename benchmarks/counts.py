@@ -64,12 +64,12 @@ def bench(quick: bool = False) -> Bench:
     """Nulls of both kinds, then what is to be found."""
     cells: list[Cell] = []
     for worlds, n, repetitions in (
-        (NULL_COUNTS, 1_000, 18),
+        (NULL_COUNTS, 1_000, 15),
         (NULL_ANSWERS, 2_000, 28),
         (BIASED, 500, 16),
-        (BIASED, 2_000, 30),
-        (BIASED, 10_000, 6),
-        (DENIED, 4_000, 30),
+        (BIASED, 2_000, 25),
+        (BIASED, 10_000, 4),
+        (DENIED, 4_000, 20),
     ):
         if quick and n == 10_000:
             continue

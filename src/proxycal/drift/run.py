@@ -31,7 +31,7 @@ def columns_compared(fit: Fit, have: list[str]) -> list[str]:
     """Those of a table's columns that a comparison reads."""
     encoder, roles = fit.encoder, fit.roles
     read = [code.name for code in (*encoder.proxies, *encoder.environment)]
-    known = {*roles.report_names, *read, *encoder.dropped, roles.counts, roles.cluster}
+    known = {*roles.report_names, *read, *encoder.dropped, roles.counts, roles.cluster, roles.exposure}
     return [name for name in have if name in known]
 
 

@@ -142,8 +142,11 @@ class Content:
         return before + (p - before @ w.T) @ gain.T
 
 
-def fit_content(rows: Covariates, weights: np.ndarray) -> Content:
-    """The factor model of some rows, with as many kinds of content as BIC wants and the proxies bear."""
+def fit_content(rows: Covariates, weights: np.ndarray, single: bool = False) -> Content:
+    """The factor model of some rows, with as many kinds of content as BIC wants and the proxies bear.
+
+    single : whether all columns are levels of one proxy, which is then content as it stands.
+    """
     basis = Basis.learn(rows, weights)
     total = weights.sum()
     centre = weights @ rows.P / total
@@ -151,11 +154,9 @@ def fit_content(rows: Covariates, weights: np.ndarray) -> Content:
     scale = np.where(sd > 1e-9, sd, 1.0)
     count = rows.P.shape[1]
     b = basis.columns(rows)
-    if count == 1:
-        alone = Content(
-            basis, centre, scale, np.ones((1, 1)), np.zeros((1, b.shape[1])), np.full(1, 1e-6), np.nan
-        )
-        return alone
+    if count == 1 or single:
+        paths = np.zeros((count, b.shape[1]))
+        return Content(basis, centre, scale, np.eye(count), paths, np.full(count, 1e-6), np.nan)
     sums = _Sums.of((rows.P - centre) / scale, b, weights)
     most = min(MOST_KINDS, max((count - 1) // 2, 1))
     fits = [(sums.fitted(d), d) for d in range(1, most + 1)]

@@ -15,10 +15,9 @@ from proxycal.table.outcome_type import outcome_type
 from proxycal.table.relations import collinear_sets, copies, duplicates
 from proxycal.table.require import (
     LARGEST,
-    MIN_ROWS,
-    ROWS_PER_COLUMN,
     encoded_width,
     fewer_columns,
+    rows_needed,
 )
 from proxycal.table.scale import outlying, varies
 from proxycal.table.surface import choose, convert
@@ -64,7 +63,7 @@ def few_rows(table: AuditTable) -> list[Trouble]:
         if not number_text(column)
     }
     width = sum(widths.values())
-    need = max(MIN_ROWS, ROWS_PER_COLUMN * width)
+    need = rows_needed(width, table.roles)
     if table.n >= need:
         return costly(table.n, width)
     return [

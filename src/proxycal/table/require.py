@@ -185,13 +185,18 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
                 ": declare at least one column that varies"
             )
         width += sum(widths)
-    need, n = max(MIN_ROWS, ROWS_PER_COLUMN * width), int(kept.sum())
+    need, n = rows_needed(width, roles), int(kept.sum())
     if n < need:
         dropped = f" after dropping {counted(table.n - n, 'row')} with missing values" if n < table.n else ""
         raise TableError(
             f"the table has {counted(n, 'usable row')}{dropped}, but a fit on {width} proxy and environment "
             f"columns needs at least {need}: {fewer_columns(*widest, width)}"
         )
+
+
+def rows_needed(width: int, roles: Roles) -> int:
+    """Rows that a fit on so many columns needs; where rows are sums with sums of validation, one more."""
+    return max(MIN_ROWS, ROWS_PER_COLUMN * width) if roles.checked is None else width + 1
 
 
 def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:

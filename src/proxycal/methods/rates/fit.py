@@ -63,7 +63,7 @@ def fit_rates(name: Name, arrays: Arrays, settings: Settings) -> RatesFit:
     """The whole fit."""
     kind = kind_of(name, settings.sign)
     bare, w = Covariates.of(arrays), arrays.weights
-    content = fit_content(bare, w)
+    content = fit_content(bare, w, single=len(set(arrays.proxy_source)) == 1)
     rows = bare.with_content(content.score(bare))
     table = Table(rows, kind.outcome(arrays), w, Terms.learn(rows))
     independent = Independent(arrays.cluster, arrays.counts)

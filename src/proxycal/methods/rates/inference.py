@@ -52,13 +52,20 @@ def joint_covariance(fit: Maximum, table: Table, content: Content, independent: 
     own = scores(fit.model, table.sample(fit.model), fit.theta)
     influence = content.influence(table.rows, w)
     through = _cross(fit, table, content)
-    both = np.hstack([own + influence @ through.T, influence])
     k = own.shape[1]
+    # What one row alone says of a parameter, as a sum of validation does, does not vary about its maximum:
+    # there the curvature says how well it is known.
+    summed = "checked" in table.outcome
+    both = np.hstack([influence @ through.T + (0.0 if summed else own), influence])
     middle = independent.products(both, w)
-    middle[:k, :k] += np.diag(fit.model.penalty(fit.ridges))
+    if not summed:
+        middle[:k, :k] += np.diag(fit.model.penalty(fit.ridges))
     turn = np.eye(len(middle))
     turn[:k, :k] = fit.covariance
-    return np.asarray(turn @ middle @ turn)
+    covariance = np.asarray(turn @ middle @ turn)
+    if summed:
+        covariance[:k, :k] += fit.covariance
+    return covariance
 
 
 def _cross(fit: Maximum, table: Table, content: Content) -> np.ndarray:
