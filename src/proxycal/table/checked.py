@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from proxycal.table.require import ReadTable
     from proxycal.table.roles import Roles
 
+# Rows that a fit needs, in all and for each column of proxies and environment.
+MIN_ROWS, ROWS_PER_COLUMN = 20, 2
 # The same sums in more rows than this may be one validation written into every row of a unit.
 _SMALL = 5.0
+
+
+def rows_needed(width: int, roles: Roles) -> int:
+    """Rows that a fit on so many columns needs; where rows are sums with sums of validation, one more."""
+    return max(MIN_ROWS, ROWS_PER_COLUMN * width) if roles.checked is None else width + 1
 
 
 def checked_of(

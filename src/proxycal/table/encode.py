@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# Fields of rows that a table need not have, and all fields of rows.
+_KNOWN = ("cluster", "truth", "inclusion", "counts", "trusted")
+OPTIONAL = (*_KNOWN, "exposure", "reports", "checked", "confirmed")
+OF_ROWS = ("y", "P", "E", "weights", *OPTIONAL)
+
+
 @dataclass(frozen=True, slots=True)
 class Arrays:
     """What the estimators see of a table: n kept rows of N.
@@ -106,23 +112,16 @@ class Arrays:
         """Number of rows whose truth is known."""
         return 0 if self.truth is None else int(np.isfinite(self.truth).sum())
 
+    def rows_of(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """The fields that have a value for each row, of some of them."""
+        parts = {name: getattr(self, name) for name in OF_ROWS}
+        return {name: None if values is None else values[rows] for name, values in parts.items()}
+
     def take(self, rows: NDArray[np.intp]) -> Arrays:
         """Some of the rows, by position, as if only they had been asked about."""
         return replace(
             self,
-            y=None if self.y is None else self.y[rows],
-            P=self.P[rows],
-            E=self.E[rows],
-            weights=self.weights[rows],
-            cluster=None if self.cluster is None else self.cluster[rows],
-            truth=None if self.truth is None else self.truth[rows],
-            inclusion=None if self.inclusion is None else self.inclusion[rows],
-            counts=None if self.counts is None else self.counts[rows],
-            trusted=None if self.trusted is None else self.trusted[rows],
-            exposure=None if self.exposure is None else self.exposure[rows],
-            reports=None if self.reports is None else self.reports[rows],
-            checked=None if self.checked is None else self.checked[rows],
-            confirmed=None if self.confirmed is None else self.confirmed[rows],
+            **self.rows_of(rows),
             kept=np.ones(len(rows), dtype=bool),
             levels={name: codes[rows] for name, codes in self.levels.items()},
         )
@@ -234,11 +233,14 @@ class Encoder:
         if self.scale == "log" and outcome:
             refuse_negative(table, self.roles)
         y = outcome_of(table, self.roles)[kept] if outcome else None
-        truth = truth_of(table, self.roles)
-        inclusion, trusted = inclusion_of(table, self.roles), trusted_of(table, self.roles)
         counts = counts_of(table, self.roles)[kept]
-        exposure = exposure_of(table, self.roles)
         checked, confirmed = checked_of(table, self.roles)
+        known: dict[str, Any] = {
+            "cluster": table.cluster, "truth": truth_of(table, self.roles), "checked": checked,
+            "inclusion": inclusion_of(table, self.roles), "trusted": trusted_of(table, self.roles),
+            "exposure": exposure_of(table, self.roles), "confirmed": confirmed,
+            "reports": table.reports if outcome else None,
+        }  # fmt: skip
         names = self.encoded_names()
         categories = [code for code in self.environment if isinstance(code, CategoryCode)]
         return Arrays(
@@ -246,8 +248,7 @@ class Encoder:
             P=_encode(self.proxies, table, kept),
             E=_encode(self.environment, table, kept),
             weights=row_weights(counts, weights_of(table, self.roles)[kept]),
-            cluster=None if table.cluster is None else table.cluster[kept],
-            truth=None if truth is None else truth[kept],
+            **{name: None if values is None else values[kept] for name, values in known.items()},
             kept=kept,
             proxy_names=names[: len(_sources(self.proxies))],
             environment_names=names[len(_sources(self.proxies)) :],
@@ -257,14 +258,8 @@ class Encoder:
             categorical=tuple(flag for code in self.environment for flag in code.categorical),
             proxy_source=_sources(self.proxies),
             proxy_categorical=tuple(flag for code in self.proxies for flag in code.categorical),
-            inclusion=None if inclusion is None else inclusion[kept],
             counts=counts if self.roles.counts in table.columns else None,
-            trusted=None if trusted is None else trusted[kept],
-            exposure=None if exposure is None else exposure[kept],
-            reports=table.reports[kept] if outcome and table.reports is not None else None,
             report_names=self.roles.report_names if self.roles.reports else (),
-            checked=None if checked is None else checked[kept],
-            confirmed=None if confirmed is None else confirmed[kept],
         )
 
     @property
@@ -342,15 +337,9 @@ class Encoder:
             offset = [self.roles.exposure] if self.roles.exposure else []
             wanted = [*self.roles.report_names, *wanted, *offset]
         # Constant columns are not encoded, but their gaps counted at `fit` and must count here too.
-        optional: list[str | None] = [
-            *self.dropped,
-            self.roles.truth,
-            self.roles.inclusion,
-            self.roles.trusted,
-            None if outcome else self.roles.exposure,
-            self.roles.checked,
-            self.roles.confirmed,
-        ]
+        blank = ("truth", "inclusion", "trusted", "checked", "confirmed")
+        optional: list[str | None] = [*self.dropped, *(getattr(self.roles, role) for role in blank)]
+        optional += [] if outcome else [self.roles.exposure]
         if design:
             optional += [self.roles.weights, self.roles.counts, self.roles.cluster]
         wanted += [name for name in optional if name is not None and name in have]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from proxycal.table.audited import Trouble
+from proxycal.table.checked import rows_needed
 from proxycal.table.family import yes_no
 from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.outcome_question import explained
@@ -17,7 +18,6 @@ from proxycal.table.require import (
     LARGEST,
     encoded_width,
     fewer_columns,
-    rows_needed,
 )
 from proxycal.table.scale import outlying, varies
 from proxycal.table.surface import choose, convert

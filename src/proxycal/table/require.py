@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from proxycal.errors import SettingsError, TableError
-from proxycal.table.checked import checked_of
+from proxycal.table.checked import checked_of, rows_needed
 from proxycal.table.columns import Column, code_hashables, read_column, read_plain
 from proxycal.table.exposure import exposure_of
 from proxycal.table.family import yes_no
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Missing = Literal["raise", "drop", "impute"]
 
-MIN_ROWS = 20
-ROWS_PER_COLUMN = 2
 # Outcome and weights keep their units and are raised to as much as the sixth power: 1e50**6 is a number.
 LARGEST = 1e50
 # A truth that differs from the report by more than this factor in nine rows of ten is in other units.
@@ -192,11 +190,6 @@ def require_read(table: ReadTable, roles: Roles, kept: NDArray[np.bool_]) -> Non
             f"the table has {counted(n, 'usable row')}{dropped}, but a fit on {width} proxy and environment "
             f"columns needs at least {need}: {fewer_columns(*widest, width)}"
         )
-
-
-def rows_needed(width: int, roles: Roles) -> int:
-    """Rows that a fit on so many columns needs; where rows are sums with sums of validation, one more."""
-    return max(MIN_ROWS, ROWS_PER_COLUMN * width) if roles.checked is None else width + 1
 
 
 def outcome_of(table: ReadTable, roles: Roles) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proxycal.table.encode import Arrays
+from proxycal.table.encode import OPTIONAL, Arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 # Refits need no more rows than this to show what they are asked, and run folders stay small.
 MOST_ROWS = 20_000
 _PART, _LEVEL = "training/", "level/"
-_OPTIONAL = (
-    "cluster",
-    "truth",
-    "inclusion",
-    "counts",
-    "trusted",
-    "exposure",
-    "reports",
-    "checked",
-    "confirmed",
-)
 _NAMES = (
     "proxy_names",
     "environment_names",
@@ -51,19 +40,7 @@ def take(arrays: Arrays, rows: NDArray[np.intp]) -> Arrays:
         cluster = np.unique(arrays.cluster[rows], return_inverse=True)[1].astype(np.int64)
     return replace(
         arrays,
-        y=None if arrays.y is None else arrays.y[rows],
-        P=arrays.P[rows],
-        E=arrays.E[rows],
-        weights=arrays.weights[rows],
-        cluster=cluster,
-        truth=None if arrays.truth is None else arrays.truth[rows],
-        inclusion=None if arrays.inclusion is None else arrays.inclusion[rows],
-        counts=None if arrays.counts is None else arrays.counts[rows],
-        trusted=None if arrays.trusted is None else arrays.trusted[rows],
-        exposure=None if arrays.exposure is None else arrays.exposure[rows],
-        reports=None if arrays.reports is None else arrays.reports[rows],
-        checked=None if arrays.checked is None else arrays.checked[rows],
-        confirmed=None if arrays.confirmed is None else arrays.confirmed[rows],
+        **(arrays.rows_of(rows) | {"cluster": cluster}),
         kept=np.ones(len(rows), dtype=bool),
         levels=levels,
         level_names=names,
@@ -80,7 +57,7 @@ def keep(arrays: Arrays, seed: int, most: int = MOST_ROWS) -> Arrays:
 def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Plain JSON values and named tensors that rebuild the arrays."""
     parts: dict[str, Any] = {"y": arrays.y, "P": arrays.P, "E": arrays.E, "weights": arrays.weights}
-    parts |= {name: getattr(arrays, name) for name in _OPTIONAL}
+    parts |= {name: getattr(arrays, name) for name in OPTIONAL}
     parts |= {_LEVEL + str(i): codes for i, codes in enumerate(arrays.levels.values())}
     tensors = {_PART + name: np.ascontiguousarray(v) for name, v in parts.items() if v is not None}
     values: dict[str, Any] = {name: list(getattr(arrays, name)) for name in _NAMES}
@@ -89,24 +66,17 @@ def training_state(arrays: Arrays) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 def training_from(values: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Arrays:
     """The reverse of `training_state`."""
-    found = {name.removeprefix(_PART): value for name, value in tensors.items() if name.startswith(_PART)}
+    found: dict[str, Any] = {
+        name.removeprefix(_PART): value for name, value in tensors.items() if name.startswith(_PART)
+    }
     names: dict[str, Any] = {name: tuple(values.get(name, ())) for name in _NAMES}
     return Arrays(
         y=found["y"],
         P=found["P"],
         E=found["E"],
         weights=found["weights"],
-        cluster=found.get("cluster"),
-        truth=found.get("truth"),
-        inclusion=found.get("inclusion"),
-        counts=found.get("counts"),
-        trusted=found.get("trusted"),
-        exposure=found.get("exposure"),
-        reports=found.get("reports"),
-        checked=found.get("checked"),
-        confirmed=found.get("confirmed"),
         kept=np.ones(len(found["y"]), dtype=bool),
         levels={name: found[_LEVEL + str(i)] for i, (name, _) in enumerate(values["levels"])},
         level_names={name: tuple(levels) for name, levels in values["levels"]},
-        **names,
+        **(names | {name: found.get(name) for name in OPTIONAL}),
     )
