@@ -12,7 +12,7 @@ import proxycal as pc
 from proxycal.engine.families.reports import Truths
 from proxycal.errors import ProxycalWarning, SettingsError, TableError
 from proxycal.methods.reporters.answer import quantile
-from proxycal.methods.reporters.claims import Bias, Evidence, Reporter, verdict_of
+from proxycal.methods.reporters.claims import Bias, Evidence, Reporter, detectable, verdict_of
 from proxycal.methods.reporters.fit import step_of
 from proxycal.methods.reporters.thresholds import LEAD, LEAD_APART
 from proxycal.testing import SeveralReports
@@ -243,8 +243,30 @@ def bias(**changes):
 def test_a_claim_needs_a_lead_a_size_a_share_and_rows_that_are_mixed(changes, verdict):
     found = bias(**changes).claimable
     one = Reporter(name="own", n=100, error=1.0, above=0.0, above_se=0.1, bias=bias(**changes), found=found)
-    evidence = Evidence(graded=-3.0, level=False, agreed=0.0, exact=False, known=False, effect=1.0)
+    evidence = Evidence(
+        graded=-3.0, level=False, agreed=0.0, exact=False, known=False, effect=1.0, rows=500.0
+    )
     assert verdict_of((one,), evidence) == verdict
+
+
+def test_the_size_that_would_have_been_found_falls_with_the_rows():
+    one = Reporter(name="own", n=100, error=1.0, above=0.0, above_se=0.1, bias=bias())
+    sizes = []
+    for rows in (500.0, 2_000.0, 1e6):
+        evidence = Evidence(
+            graded=0.0, level=False, agreed=0.0, exact=False, known=False, effect=1.0, rows=rows
+        )
+        sizes.append(detectable((one,), evidence))
+    # The noise is a size of 2 over a separation of 2.
+    np.testing.assert_allclose(sizes, [2.0, 1.516, 1.15], atol=1e-3)
+
+
+def test_what_a_report_is_expected_to_be_is_what_the_others_say(two):
+    drawn, model = two
+    rows, table = model.calibrate(drawn.table), drawn.table
+    both = table["register"].notna()
+    np.testing.assert_allclose(rows["mu"][both], table["register"][both])
+    np.testing.assert_allclose(rows["mu"][~both], rows["y_cal"][~both])
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,11 @@ def row_names(fit: Fit) -> tuple[str, list[str]]:
     if in_file() and all(name.isdecimal() for name in names):
         return "row", [f"{int(name) + _FIRST_OF_FILE}" for name in names]
     return "index", names
+
+
+def what_content_is(fit: Fit) -> str:
+    """What a picture says of the content prediction where a truth has several reports."""
+    if not fit.roles.reports:
+        return ""
+    also = " and the proxies" if fit.roles.proxies else ""
+    return f" The content prediction of a report is what the other reports of its row{also} say."

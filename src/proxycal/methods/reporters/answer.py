@@ -57,6 +57,24 @@ class Fitted:
         """The truth of rows, in the units of the model."""
         return self.family.truths({"y": self.turned(reports)}, self.predictors(rows))
 
+    def expected(self, rows: Covariates, reports: np.ndarray) -> np.ndarray:
+        """What the first report of each row would be without a bias and errors, in the units of the model.
+
+        As the other reports, and proxies if they tell of the truth, have it; where there is neither, as the
+        report itself has it.
+        """
+        eta, made = self.predictors(rows), np.isfinite(reports)
+        first = np.argmax(made, axis=1)
+        others = reports.copy()
+        others[np.arange(len(reports)), first] = np.nan
+        if not self.family.known:
+            alone = made.sum(axis=1) < 2
+            others[alone] = reports[alone]
+        level = np.zeros(len(reports))
+        for j in range(2, reports.shape[1] + 1):
+            level = np.where(first == j - 1, eta[self.family.names.index(f"offset{j}")], level)
+        return np.asarray(self.family.truths({"y": self.turned(others)}, eta).mean + level)
+
     def slopes(self, rows: Covariates, reports: np.ndarray) -> np.ndarray:
         """How the mean of the truth, in the units of the reports, moves with all coefficients (n, k)."""
         eta, outcome = self.predictors(rows), {"y": self.turned(reports)}

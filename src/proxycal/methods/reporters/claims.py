@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from proxycal.methods.reporters.thresholds import (
+    DETECTABLE,
+    FALLS,
     GRADED,
     LEAD,
     LEAD_APART,
@@ -117,7 +119,8 @@ class Evidence:
     graded : evidence for a difference of the reports that follows the environment gradually. level : whether
     reporters differ by a level in all rows. agreed : share of rows in which all reports made are equal.
     exact : whether exact agreement is a state of its own. known : whether proxies tell of the truth. effect :
-    how many rows count as one, of rows that belong together.
+    how many rows count as one, of rows that belong together. rows : that have two reports or more, so
+    counted.
     """
 
     graded: float
@@ -126,6 +129,7 @@ class Evidence:
     exact: bool
     known: bool
     effect: float
+    rows: float
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -137,7 +141,19 @@ class Evidence:
             exact=bool(values["exact"]),
             known=bool(values["known"]),
             effect=number(values["effect"]),
+            rows=number(values["rows"]),
         )
+
+
+def detectable(reporters: tuple[Reporter, ...], evidence: Evidence) -> float:
+    """The size that would have been found in nine tables of ten, in the units of the reports, about."""
+    biases = [one.bias for one in reporters if one.bias is not None]
+    if not biases:
+        return math.nan
+    noise = max(bias.size / bias.separation for bias in biases)
+    size = max(DETECTABLE * (500.0 / evidence.rows) ** FALLS, LEAST_SIZE)
+    told = any(bias.driven > -math.inf for bias in biases)
+    return noise * (size if told else size + LEAST_SIZE_APART - LEAST_SIZE)
 
 
 def verdict_of(reporters: tuple[Reporter, ...], evidence: Evidence) -> Verdict:

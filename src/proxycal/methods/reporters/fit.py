@@ -57,6 +57,7 @@ def fit_reports(arrays: Arrays, settings: Settings) -> ReportsFit:
         exact=answer.shape.exact,
         known=answer.shape.known,
         effect=data.alike,
+        rows=float(data.w[data.both].sum()) / data.alike,
     )
     fitted, final = data.fitted(answer), data.reporters(comparison, answer, settings.level)
     return ReportsFit.of(

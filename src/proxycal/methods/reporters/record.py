@@ -17,7 +17,7 @@ from proxycal.errors import TableError
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.reporters.answer import Fitted, quantile
-from proxycal.methods.reporters.claims import Evidence, Reporter
+from proxycal.methods.reporters.claims import Evidence, Reporter, detectable
 from proxycal.methods.reporters.wording import claim, findings, no_fit
 from proxycal.result import Details, Estimate, Finding, Prediction, number
 
@@ -132,7 +132,8 @@ class ReportsFit:
     @property
     def details(self) -> Details:
         """Whose bias it is."""
-        return Details(claim=claim(self.reporters), models_direct=True)
+        size = math.nan if self.evidence is None else detectable(self.reporters, self.evidence)
+        return Details(claim=claim(self.reporters), models_direct=True, detectable=size)
 
     def predict(self, arrays: Arrays) -> Prediction:
         """Answer for rows encoded like the fitted ones: the truth in the level of the first reporter."""
@@ -156,9 +157,6 @@ class ReportsFit:
         tail = 0.5 * (1.0 - self.level)
         ends = [fitted.back(quantile(q, known, se)) for q in (tail, 1.0 - tail)]
         mean = fitted.back(known.mean)
-        expected = mean
-        if fitted.family.known:
-            expected = fitted.back(fitted.predictors(rows)[fitted.family.names.index("mean")])
         made = np.isfinite(reports)
         return Prediction(
             y_cal=mean,
@@ -166,7 +164,7 @@ class ReportsFit:
             y_cal_high=np.maximum(np.maximum(*ends), mean),
             p_biased=np.clip(known.any, 0.0, 1.0),
             shift=y - mean,
-            mu=expected,
+            mu=fitted.back(fitted.expected(rows, reports)),
             z=np.where(made, known.biased.T, np.nan),
             a=known.any,
         )

@@ -52,7 +52,9 @@ PLOT = Plot(
         + "."
     ),
     caption=lambda fit: (
-        "The estimators rely on different assumptions; agreement means no single assumption decides the "
+        "The size of the bias of each reporter, where the model has one."
+        if fit.roles.reports
+        else "The estimators rely on different assumptions; agreement means no single assumption decides the "
         "result."
     ),
     draw=estimates,

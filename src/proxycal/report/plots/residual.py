@@ -11,6 +11,7 @@ from proxycal.report.helps import detectable
 from proxycal.report.numbers import between, counted, number, signed_size
 from proxycal.report.plots.fit_scale import on_fit_scale
 from proxycal.report.plots.plot import Plot
+from proxycal.report.rows import what_content_is
 from proxycal.report.style import BIASED, INK, UNBIASED, label, legend, mark, plain, short, styled, tip_bars
 from proxycal.report.summary import ratio_text
 
@@ -128,6 +129,7 @@ def _caption(fit: Fit) -> str:
     left = (
         "Logarithms of the rows above zero. " if fit.settings.scale == "log" else ""
     ) + "What is left of each report after subtracting what its content predicts. "
+    left += f"{what_content_is(fit)} ".lstrip()
     if fit.verdict == "no bias found":
         return (
             left + "A reporting bias would show as a second copy of the distribution, shifted by its size. "

@@ -9,7 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from proxycal.report.plots.plot import Plot
-from proxycal.report.rows import dotted
+from proxycal.report.rows import dotted, what_content_is
 from proxycal.report.style import BIASED, INK, MUTED, POINTS, UNBIASED, label, short, styled
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ CONTENT = Plot(
     ),
     caption=lambda fit: (
         "Each dot is a row. On the dotted line, the reported value equals its content prediction."
+        + what_content_is(fit)
         + _zeros(fit)
     ),
     draw=content,
