@@ -87,9 +87,9 @@ def run_block(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     return each_seed(settings, lambda seed: trial(wider_world(world).draw(seed, n)))
 
 
-def trial(drawn: DrawnWorld) -> dict[str, Any]:
+def trial(drawn: DrawnWorld, method: str = "auto") -> dict[str, Any]:
     """Fit once with the defaults and put the answer beside the truth; the seconds are CPU time of the fit."""
-    model = ProxyCalibrator(drawn.roles, direction=drawn.direction)
+    model = ProxyCalibrator(drawn.roles, direction=drawn.direction, method=method)
     seconds, _ = cpu(lambda: model.fit(drawn.table))
     with warnings.catch_warnings():
         # That an outcome is left alone is a warning for a user; here it is the verdict column.

@@ -39,6 +39,7 @@ TORCH_HOMES = ("methods/paper/", "studies/tedvae.py")
 TESTED_ELSEWHERE = {
     # What a model is made of, tested where it is fitted.
     "engine/covariates.py": "engine/test_terms.py",
+    "engine/size_sums.py": "methods/one_model/test_fit.py",
     "engine/model.py": "engine/test_maximise.py",
     "engine/likelihood.py": "engine/test_maximise.py",
     "engine/families/cells.py": "engine/families/test_counts.py",
@@ -54,6 +55,20 @@ TESTED_ELSEWHERE = {
     # A fit and what is said of it, asked of real fits.
     "methods/exact/findings.py": "methods/exact/test_evidence.py",
     "methods/exact/record.py": "methods/exact/test_answers.py",
+    "methods/one_model/closed_form.py": "methods/one_model/test_fit.py",
+    "methods/one_model/coefficients.py": "methods/one_model/test_fit.py",
+    "methods/one_model/collect.py": "methods/one_model/test_fit.py",
+    "methods/one_model/compare.py": "methods/one_model/test_fit.py",
+    "methods/one_model/details.py": "methods/one_model/test_fit.py",
+    "methods/one_model/detectable.py": "methods/one_model/test_fit.py",
+    "methods/one_model/in_pieces.py": "methods/one_model/test_fit.py",
+    "methods/one_model/law.py": "methods/one_model/test_fit.py",
+    "methods/one_model/more_rows.py": "methods/one_model/test_fit.py",
+    "methods/one_model/record.py": "methods/one_model/test_fit.py",
+    "methods/one_model/refits.py": "methods/one_model/test_fit.py",
+    "methods/one_model/thresholds.py": "methods/one_model/test_fit.py",
+    "methods/one_model/wording.py": "methods/one_model/test_fit.py",
+    "methods/one_model/findings.py": "methods/one_model/test_evidence.py",
     "methods/exact/in_pieces.py": "scale/test_fit.py",
     "methods/paper/thresholds.py": "methods/paper/test_findings.py",
     # The zeros of fits on the log scale, asked of them.

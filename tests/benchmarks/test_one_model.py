@@ -17,15 +17,15 @@ def test_a_trial_has_both_answers_beside_the_truth(rows):
     row = rows[1][0]
     assert row["error"] is None
     assert row["verdict"] == "bias found"
-    assert row["new_rules"] == ""
-    for name in ("alpha_hat", "new_alpha"):
+    assert row["new_verdict"] == "bias found"
+    for name in ("alpha_hat", "new_alpha_hat"):
         assert row[name] == pytest.approx(row["alpha_true"], rel=0.15)
-    assert row["new_low"] < row["new_alpha"] < row["new_high"]
+    assert row["new_low"] < row["new_alpha_hat"] < row["new_high"]
 
 
 def test_a_claim_counts_for_what_it_is(rows):
     settings, found = rows
-    doubled = {name: 2.0 * found[0][name] for name in ("new_alpha", "new_low", "new_high")}
+    doubled = {name: 2.0 * found[0][name] for name in ("new_alpha_hat", "new_low", "new_high")}
     wrong = found[0] | doubled
     null = {"world": "500 rows, no bias", "n": 500, "seeds": [2]}
     false = found[0] | {"alpha_true": 0.0}

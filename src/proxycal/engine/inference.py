@@ -109,17 +109,21 @@ def error(fit: Maximum, sample: Sample, slope: np.ndarray, clusters: np.ndarray 
 
 
 def covariance_of(fit: Maximum, sample: Sample, clusters: np.ndarray | None = None) -> np.ndarray:
-    """Covariance (k, k) of the coefficients: in every direction the larger of posterior and sandwich.
-
-    With V = LL' the posterior's, the sandwich is L M L'; the eigenvalues of M below 1 are raised to 1.
-    """
+    """Covariance (k, k) of the coefficients, from the scores of the rows."""
     of_rows = scores(fit.model, sample, fit.theta) * sample.weights[:, None]
     if clusters is not None:
         of_rows = sums_of(of_rows, clusters)
-    values, vectors = np.linalg.eigh(fit.covariance)
+    return widest(fit.covariance, of_rows.T @ of_rows)
+
+
+def widest(covariance: np.ndarray, meat: np.ndarray) -> np.ndarray:
+    """In every direction the larger of the posterior's covariance and the sandwich, (k, k).
+
+    With V = LL' the posterior's, the sandwich is L M L'; the eigenvalues of M below 1 are raised to 1.
+    """
+    values, vectors = np.linalg.eigh(covariance)
     L = vectors * np.sqrt(np.maximum(values, 0.0))
-    through = of_rows @ L
-    stretch, axes = np.linalg.eigh(through.T @ through)
+    stretch, axes = np.linalg.eigh(L.T @ meat @ L)
     wide = (L @ axes) * np.sqrt(np.maximum(stretch, 1.0))
     return np.asarray(wide @ wide.T)
 

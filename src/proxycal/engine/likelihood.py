@@ -7,6 +7,7 @@ predictors turns them into derivatives by coefficient.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,15 @@ import numpy as np
 from proxycal.engine.curvature import Bordered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from proxycal.engine.covariates import Covariates
     from proxycal.engine.model import Model
 
 # Rows worked on at once: what a chunk needs fits the cache.
 CHUNK = 4_096
+# Rows of a piece whose columns are made at once.
+PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Sample:
         """Number of rows."""
         return len(self.weights)
 
+    def only(self, kept: list[np.ndarray]) -> Sample:
+        """The rows with some columns of each predictor."""
+        designs = zip(self.designs, kept, strict=True)
+        return replace(self, designs=tuple(X if some.all() else X.T[some].T for X, some in designs))
+
     def chunks(self) -> Iterator[Sample]:
         """The rows, a few at a time."""
         if self.n <= CHUNK:
@@ -71,6 +79,21 @@ class Sample:
                 weights=self.weights[part],
                 units=None if self.units is None else self.units[part],
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Rows that are elsewhere, such as pieces of a file: sums over them are asked for, never the rows.
+
+    add_up : the sum of what a function makes of each piece's rows, outcome and weights.
+    """
+
+    add_up: Callable[[Callable[[Covariates, dict[str, np.ndarray], np.ndarray], Any]], Any]
+    unit_count: int = 0
+
+    def only(self, kept: list[np.ndarray]) -> Elsewhere:
+        """The same: columns are made for the model that asks."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +117,15 @@ class Sums:
     units: np.ndarray
     curvature: Bordered
 
+    def __add__(self, other: Sums) -> Sums:
+        mine, theirs = self.curvature, other.curvature
+        return Sums(
+            self.loglik + other.loglik,
+            self.dense + other.dense,
+            self.units + other.units,
+            Bordered(mine.A + theirs.A, mine.B + theirs.B, mine.D + theirs.D),
+        )
+
 
 def predictors(model: Model, part: Sample, theta: Theta) -> np.ndarray:
     """The values (q, n) of the linear predictors."""
@@ -115,8 +147,10 @@ def log_likelihood(model: Model, sample: Sample, theta: Theta) -> float:
     return total
 
 
-def sums(model: Model, sample: Sample, theta: Theta) -> Sums:
+def sums(model: Model, sample: Sample | Elsewhere, theta: Theta) -> Sums:
     """Log likelihood, gradient and curvature over all rows."""
+    if isinstance(sample, Elsewhere):
+        return sample.add_up(partial(_sums_of_piece, model, theta))
     k, r, count = model.width, len(model.with_units), sample.unit_count
     total = 0.0
     gradient, units = np.zeros(k), np.zeros((count, r))
@@ -134,6 +168,24 @@ def sums(model: Model, sample: Sample, theta: Theta) -> Sums:
     below = np.tril_indices(k, -1)
     A[below] = A.T[below]
     return Sums(total, gradient, units, Bordered(A, B, D))
+
+
+def _sums_of_piece(
+    model: Model,
+    theta: Theta,
+    rows: Covariates,
+    outcome: dict[str, np.ndarray],
+    weights: np.ndarray,
+) -> Sums:
+    """The sums of a piece whose columns are made here, a few rows at a time."""
+    total = None
+    for begin in range(0, rows.n, PIECE):
+        few = np.arange(begin, min(begin + PIECE, rows.n))
+        part = {name: values[few] for name, values in outcome.items()}
+        found = sums(model, Sample.of(model, rows.take(few), part, weights[few]), theta)
+        total = found if total is None else total + found
+    assert total is not None  # a piece has rows
+    return total
 
 
 def _add_dense(

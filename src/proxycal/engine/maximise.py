@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from proxycal.engine.curvature import Factored
-    from proxycal.engine.likelihood import Sample
+    from proxycal.engine.likelihood import Elsewhere, Sample
     from proxycal.engine.model import Model
 
 # A ridge precision from which on a term says nothing; where the variances start.
@@ -57,6 +57,21 @@ class Maximum:
     edf: np.ndarray
     converged: bool
 
+    def awake(self) -> Maximum:
+        """The same without the terms that are not there."""
+        there = self.ridges < CEILING
+        held = np.ones(self.model.width, dtype=bool)
+        for group, kept in zip(self.model.groups, there, strict=True):
+            held[group.part] = kept
+        return replace(
+            self,
+            model=self.model.only(there),
+            theta=Theta(self.theta.dense[held], self.theta.units),
+            ridges=self.ridges[there],
+            covariance=self.covariance[np.ix_(held, held)],
+            edf=self.edf[there],
+        )
+
     def coefficients(self, predictor: str) -> np.ndarray:
         """Coefficients of a predictor."""
         return self.theta.dense[self.model.at(predictor)]
@@ -68,7 +83,11 @@ def start(model: Model, unit_count: int = 0) -> Theta:
 
 
 def maximise(
-    model: Model, sample: Sample, theta: Theta, ridges: np.ndarray | None = None, rounds: int = ROUNDS
+    model: Model,
+    sample: Sample | Elsewhere,
+    theta: Theta,
+    ridges: np.ndarray | None = None,
+    rounds: int = ROUNDS,
 ) -> Maximum | None:
     """Climb from theta to a maximum; None where the likelihood has none to be found from there.
 
@@ -109,7 +128,7 @@ def leading(
 class _Climb:
     """Where a climb stands: the whole model, and the part of it that is awake."""
 
-    def __init__(self, model: Model, sample: Sample, theta: Theta, ridges: np.ndarray) -> None:
+    def __init__(self, model: Model, sample: Sample | Elsewhere, theta: Theta, ridges: np.ndarray) -> None:
         self.model, self.sample, self.theta, self.ridges = model, sample, theta, ridges
         self.unit_ridges = np.ones(len(model.with_units))
         self.damp, self.gain = 0.0, np.inf
@@ -124,11 +143,7 @@ class _Climb:
         dense = np.where(self.kept, self.theta.dense, 0.0)
         self.theta = Theta(dense, self.theta.units)
         self.small = self.model.only(self.awake)
-        parts = np.split(self.kept, self.model.ends[1:-1])
-        designs = tuple(
-            X if kept.all() else X.T[kept].T for X, kept in zip(self.sample.designs, parts, strict=True)
-        )
-        self.part = replace(self.sample, designs=designs)
+        self.part = self.sample.only(np.split(self.kept, self.model.ends[1:-1]))
         self.at: Sums | None = None
 
     @property

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from proxycal.engine.covariates import Covariates
+    from proxycal.engine.likelihood import Elsewhere
     from proxycal.engine.maximise import Maximum
     from proxycal.engine.model import Model
 
@@ -66,38 +67,11 @@ class Table:
         terms = Terms.learn(rows, () if units is None else ("mean",))
         return cls({"y": y}, weights, terms, terms.columns(rows), units)
 
-    def take(self, rows: np.ndarray) -> Table:
-        """Some of the rows, by position, with the terms of all."""
-        return replace(
-            self,
-            outcome={name: values[rows] for name, values in self.outcome.items()},
-            weights=self.weights[rows],
-            columns={name: X.T[:, rows].T for name, X in self.columns.items()},
-            units=None if self.units is None else self.units[rows],
-        )
-
     def sample(self, model: Model, who: str = "who") -> Sample:
         """The rows with the columns of a model."""
         designs = tuple(self.columns[who if name == "who" else terms_of(name)] for name in model.names)
         count = 0 if self.units is None else int(self.units.max()) + 1
         return Sample(self.outcome, designs, self.weights, self.units, count)
-
-    def refitted(self, comparison: Comparison) -> Comparison | None:
-        """The models that other rows of the same law chose, fitted to these."""
-        fits = {
-            name: None
-            if fit is None
-            else self.climb(family_of(fit), as_it_is, fit, who="who by content" if name == "alike" else "who")
-            for name, fit in (
-                ("without", comparison.without),
-                ("biased", comparison.biased),
-                ("alike", comparison.alike),
-            )
-        }
-        without, biased = fits["without"], fits["biased"]
-        if without is None or biased is None:
-            return None
-        return Comparison(without, biased, fits["alike"])
 
     def climb(
         self,
@@ -187,6 +161,21 @@ def compare(table: Table) -> Comparison | None:
     if biased.evidence >= null.evidence:
         alike = table.climb(family_of(biased), as_it_is, biased, who="who by content")
     return Comparison(null, biased, alike)
+
+
+def settled(chosen: Comparison, sample_of: Callable[[Maximum], Sample | Elsewhere]) -> Comparison | None:
+    """The models that some rows chose, without the terms that are not there, fitted to all rows."""
+
+    def fitted(fit: Maximum) -> Maximum | None:
+        small = fit.awake()
+        sample = sample_of(small)
+        theta = Theta(small.theta.dense, np.zeros((sample.unit_count, len(small.model.with_units))))
+        return maximise(small.model, sample, theta, small.ridges)
+
+    without, biased = fitted(chosen.without), fitted(chosen.biased)
+    if without is None or biased is None:
+        return None
+    return Comparison(without, biased, None if chosen.alike is None else fitted(chosen.alike))
 
 
 def best(fits: Iterable[Maximum | None]) -> Maximum | None:

@@ -159,15 +159,23 @@ def sized(terms: Terms, rows: Covariates, effect: str) -> Terms:
     return replace(terms, by_name=terms.by_name | {"size": size})
 
 
-def straight(terms: Terms) -> Terms:
-    """The terms without curves and products: constants, straight lines and levels of the environment."""
+def lines_only(terms: Terms) -> Terms:
+    """The terms without curves and products: constants, proxies, straight lines and levels."""
     simple = terms.by_name["scale"][2:]
     plain_terms = {
-        "mean": (constant(), *simple),
+        "mean": (*terms.by_name["mean"][:2], *simple),
         "scale": (constant(), *simple),
         "who": (constant(), *simple),
+        "size": (constant(),),
     }
-    return replace(terms, by_name=terms.by_name | plain_terms | {"size": (constant(),)})
+    return replace(terms, by_name=terms.by_name | plain_terms)
+
+
+def straight(terms: Terms) -> Terms:
+    """The same of an outcome without its content: the environment alone."""
+    lines = lines_only(terms)
+    mean = tuple(term for term in lines.by_name["mean"] if term.about != "proxies")
+    return replace(lines, by_name=lines.by_name | {"mean": mean})
 
 
 def stem(name: str) -> str:

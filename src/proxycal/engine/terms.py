@@ -57,7 +57,10 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Whether a numeric column of the environment is above its middle."""
+    """On which side of its middle a numeric column of the environment is: 1/2 above, -1/2 below.
+
+    Turned columns are then the same up to their sign, alone and in products.
+    """
 
     of: Kind
     at: tuple[int, ...]
@@ -65,7 +68,7 @@ class Steps:
 
     def columns(self, rows: Covariates) -> np.ndarray:
         """Columns (n, k)."""
-        return (rows.numbers(self.of)[:, list(self.at)] > np.array(self.cuts)).astype(float)
+        return np.where(rows.numbers(self.of)[:, list(self.at)] > np.array(self.cuts), 0.5, -0.5)
 
 
 @dataclass(frozen=True, slots=True)

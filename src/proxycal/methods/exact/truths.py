@@ -9,7 +9,7 @@ the sum of independent draws of the p_i, and where no bias is found their mean g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.special import stdtr
@@ -23,7 +23,7 @@ from proxycal.table.wording import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from proxycal.methods.exact.record import ExactFit
+    from proxycal.effect.row_truth import RowBias
     from proxycal.table.encode import Arrays
 
     Array = NDArray[np.float64]
@@ -61,7 +61,18 @@ class Truths:
         return cls(**named | {name: int(values[name]) for name in ("n", "seen")})
 
 
-def read_truths(fit: ExactFit, arrays: Arrays) -> Truths | None:
+class Answering(Protocol):
+    """What is asked of a fit that validated rows judge."""
+
+    @property
+    def sign(self) -> float:
+        """+1 over, -1 under."""
+
+    def row_bias(self, arrays: Arrays) -> RowBias:
+        """Who is biased and by how much."""
+
+
+def read_truths(fit: Answering, arrays: Arrays) -> Truths | None:
     """What the validated rows among `arrays` say of a fit; None where there are none."""
     known = np.flatnonzero(np.isfinite(arrays.truth)) if arrays.truth is not None else np.empty(0, np.intp)
     if not len(known):
