@@ -21,6 +21,9 @@ from proxycal.table.frames import answer
 from proxycal.table.require import require
 from proxycal.table.roles import Roles
 
+# A warning that quotes an odd value cannot be sent from a worker of the test run.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 N = 40
 # How fast tables are drawn depends on who else is at work on the machine.
 BUSY = [HealthCheck.too_slow]
