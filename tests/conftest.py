@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from proxycal import ProxyCalibrator
+from proxycal.cli import console
+from proxycal.cli.schemas import names, schema_of
+from proxycal.result import plain
 from proxycal.testing.worlds import draw_world
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import chromium, missing
 from configured import configure
+from json_schema import broken
 
 # Its module hides torch from the process that imports it, and pytest looks for examples in all modules.
 collect_ignore = ["without_torch"]
@@ -36,6 +40,25 @@ def configuration():
     """What scripts/configurations.py asks for; nothing otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         configure(patch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_schemas():
+    """Whatever a test makes a command print as JSON must keep that command's schema."""
+    print_json = console.print_json
+
+    def checked(values):
+        caller = sys._getframe(1)
+        place = caller.f_globals["__name__"].removeprefix("proxycal.cli.")
+        command = caller.f_code.co_name if place == "questions" else place
+        if caller.f_globals["__name__"].startswith("proxycal.cli.") and command != "schema":
+            assert command in names(), f"proxycal {command} --json has no schema: write it in cli/schemas.py"
+            assert broken(plain(values, infinity=None), schema_of(command)) == []
+        print_json(values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "print_json", checked)
         yield
 
 

@@ -104,8 +104,7 @@ def same(answer: pd.DataFrame, expected: pd.DataFrame, scale: float) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_view_is_calibrate_in_duckdb(fits, name):
     frame, model = fits[name]
-    # A hundred thousand rows for the two methods, fewer for their kin.
-    rows = new_rows(frame, 170 if name in ("moments", "exact") else 5)
+    rows = new_rows(frame, 5)
     answer = in_duckdb(view(model.result_, "duckdb"), rows)
     assert list(answer.columns) == [*rows.columns, *ANSWERS]
     assert answer["y"].equals(rows["y"])
@@ -228,17 +227,13 @@ def postgres(tmp_path_factory):
         run(*server, "-m", "immediate", "stop")
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_view_is_calibrate_in_postgres(fits, name, postgres, tmp_path_factory):
-    frame, model = fits[name]
-    rows = new_rows(frame, 5)
-    folder = tmp_path_factory.mktemp("rows")
+def in_postgres(postgres, sql: str, rows: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """The answers of the view for these rows, in their order."""
     for place in (folder, folder.parent, folder.parent.parent):
         place.chmod(0o755)
     types = {"f": "double precision", "b": "boolean"}
     columns = ", ".join(f'"{each}" {types.get(rows[each].dtype.kind, "text")}' for each in rows)
     rows.assign(row=range(len(rows))).to_csv(folder / "rows.csv", index=False)
-    sql = view(model.result_, "postgres")
     postgres(
         "-v", "ON_ERROR_STOP=1",
         "-c", "DROP TABLE IF EXISTS reports CASCADE",
@@ -248,4 +243,24 @@ def test_the_view_is_calibrate_in_postgres(fits, name, postgres, tmp_path_factor
     )  # fmt: skip
     text = postgres("--csv", "-c", f"SELECT {', '.join(ANSWERS)} FROM calibrated ORDER BY row")
     (folder / "answer.csv").write_text(text)
-    same(pd.read_csv(folder / "answer.csv"), calibrated(model, rows), frame["y"].std())
+    return pd.read_csv(folder / "answer.csv")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_view_is_calibrate_in_postgres(fits, name, postgres, tmp_path_factory):
+    frame, model = fits[name]
+    rows = new_rows(frame, 5)
+    answer = in_postgres(postgres, view(model.result_, "postgres"), rows, tmp_path_factory.mktemp("rows"))
+    same(answer, calibrated(model, rows), frame["y"].std())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_a_hundred_thousand_rows_of_every_model_in_both(fits, name, postgres, tmp_path_factory):
+    frame, model = fits[name]
+    rows = new_rows(frame, -(-100_000 // len(frame)))
+    assert len(rows) >= 100_000
+    expected = calibrated(model, rows)
+    same(in_duckdb(view(model.result_, "duckdb"), rows), expected, frame["y"].std())
+    answer = in_postgres(postgres, view(model.result_, "postgres"), rows, tmp_path_factory.mktemp("rows"))
+    same(answer, expected, frame["y"].std())
