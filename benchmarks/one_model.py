@@ -42,7 +42,7 @@ COMING = Method(
 )
 _DEFINITIONS = (
     "Each table is fitted by both, with all checks of a fit. found, wrong (by more than 25%), coverage of "
-    "claims by 95% intervals, false, and worse (y_cal further from the truth than the report by more than 5%), "
+    "claims by 95% intervals, false, and worse (y_cal further from the truth than the report by over 5%), "
     "as on the page of wider worlds; seconds are of CPU."
 )
 

@@ -8,7 +8,6 @@ from markupsafe import Markup, escape
 
 from proxycal.table.surface import in_dialect
 
-
 # How the exact method names its models: "BIC gain 12.0 (J=1, with bias, against plain, without)".
 _MODELS = re.compile(r" \([^()]*, with bias, against [^()]*, without\)")
 _COMPONENTS = re.compile(r"\bJ=(\d+)")

@@ -131,7 +131,8 @@ def show_findings(console: Console, findings: Sequence[Finding], every: bool = F
                 )
             continue
         mark = " FIX  " if finding.must_fix else "   !  "
-        console.print(Text(mark, style="bold red") + Text(visible(without_codes(f"{finding.question} {finding.statistic}"))))
+        asked = visible(without_codes(f"{finding.question} {finding.statistic}"))
+        console.print(Text(mark, style="bold red") + Text(asked))
         console.print(visible(in_dialect(without_codes(f"      {finding.reading}"))))
         if finding.remedy:
             console.print(visible(in_dialect(f"      -> {finding.remedy}")))

@@ -189,8 +189,8 @@ def _found(sample: Sample, f: float, usable: bool) -> _Found:
     if f < THRESHOLDS.weak_f:
         return _nothing(
             f"The environment hardly moves the outcome beyond its content (an F statistic of {f:.1f}; "
-            f"{THRESHOLDS.weak_f:.0f} or more would do), so moments cannot tell the size of a bias. Environment columns that "
-            "drive reporting would help."
+            f"{THRESHOLDS.weak_f:.0f} or more would do), so moments cannot tell the size of a bias. "
+            "Environment columns that drive reporting would help."
         )
     size = size_of(sample)
     if not size.alpha2 > 0:

@@ -61,8 +61,8 @@ def remove_content(y: np.ndarray, P: np.ndarray, basis: Basis, w: np.ndarray) ->
     if strong.size == 0:
         note = (
             f"The proxies hardly agree with each other (an F statistic of {f.max():.1f} at best; "
-            f"{THRESHOLDS.weak_f:.0f} or more would do), so they see no common content that could be taken out. Proxies that "
-            "measure the same thing would help."
+            f"{THRESHOLDS.weak_f:.0f} or more would do), so they see no common content that could be taken "
+            "out. Proxies that measure the same thing would help."
         )
         return Content(np.zeros(p), np.zeros((n, p)), f, False, note)
     # That variance is v'Sv plus what all means share, with S from the proxies alone: y, and with it the
