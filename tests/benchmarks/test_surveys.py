@@ -28,10 +28,9 @@ def test_a_page_tells_samples_with_a_finding_from_all():
     row = {"design": "apistrat", "n": 200, "true": 10.0, "error": None, "fmi": 0.1}
     for how, value in (("calibrated", 10.0), ("truth", 10.0), ("reported", 12.0)):
         row |= {how: value, f"{how}_se": 1.0, f"{how}_low": value - 1.5, f"{how}_high": value + 1.5}
-    trials = pd.DataFrame(
-        [row | {"found": "bias found"}, row | {"found": "not identified", "calibrated": 12.0}]
-    )
+    missed = {"found": "not identified", "calibrated": 12.5, "truth": 10.1, "reported": 12.5}
+    trials = pd.DataFrame([row | {"found": "bias found"}, row | missed])
     every, found = surveys.page(trials).parts
     assert [line["coverage"] for line in every.rows] == ["100.0%", "100.0%", "0.0%"]
-    assert [line["beside true scores"] for line in every.rows] == ["+10.0%", "+0.0%", "+20.0%"]
+    assert [line["beside true scores"] for line in every.rows] == ["+11.9%", "+0.0%", "+21.9%"]
     assert [line["samples"] for line in found.rows] == ["1", "1"]
