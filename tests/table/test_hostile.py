@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxycal.errors import ProxycalError, TableError
@@ -25,8 +25,6 @@ from proxycal.table.roles import Roles
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 N = 40
-# How fast tables are drawn depends on who else is at work on the machine.
-BUSY = [HealthCheck.too_slow]
 ODD_NAMES = [
     "<script>alert(1)</script>", "naïve\n名前", "a=b", "x" * 300, "'quoted\"", "{0}%s", "\u202eevil", "nan",
 ]  # fmt: skip
@@ -111,7 +109,7 @@ def check(frame: Any, roles: Roles, missing: Any) -> None:
     assert again.transform(frame).E.tobytes() == arrays.E.tobytes()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=BUSY)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(tables(), st.sampled_from(["raise", "drop", "impute"]))
 def test_any_pandas_table_encodes_or_is_refused_by_name(
     made: tuple[pd.DataFrame, Roles], missing: Any
@@ -119,7 +117,7 @@ def test_any_pandas_table_encodes_or_is_refused_by_name(
     check(*made, missing)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=BUSY)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(tables())
 def test_any_table_can_be_audited_and_what_a_fit_refuses_is_in_it(made: tuple[pd.DataFrame, Roles]) -> None:
     frame, roles = made
@@ -176,7 +174,7 @@ def test_ten_thousand_levels_are_refused_quickly_and_one_row_groups_are_fine() -
     assert arrays.E[:, 1].sum() == 59
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=BUSY)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.text(max_size=3), st.integers()), min_size=1, max_size=8))
 def test_answers_keep_any_index(labels: list[tuple[str, int]]) -> None:
     for index in (pd.MultiIndex.from_tuples(labels), pd.Index([label for label, _ in labels])):
@@ -186,7 +184,7 @@ def test_answers_keep_any_index(labels: list[tuple[str, int]]) -> None:
         assert out["y_cal"].tolist() == list(range(len(labels)))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=BUSY)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(-300, 300), st.integers(0, 2**32 - 1))
 def test_units_and_row_order_change_no_bit(power: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

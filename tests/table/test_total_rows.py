@@ -159,3 +159,12 @@ def test_rows_are_named_as_in_the_file_that_is_open():
     in_file = table.set_axis(pd.Index(range(5, 5 + len(table)), name="row of the file"))
     with pytest.raises(TableError, match=r"row 15 \('Total'\)"):
         refuse_total_rows(in_file, "raise")
+
+
+def test_half_a_surrogate_pair_is_a_label_like_any_other():
+    """Text that cannot be encoded ended the audit in a UnicodeEncodeError."""
+    table = pd.DataFrame(
+        {"place": np.array(["\ud800"] * 3 + ["Total"], dtype=object), "y": [1.0, 2.0, 3.0, 6.0]}
+    )
+    table["place"] = table["place"].astype(object)
+    assert total_rows_of(table).rows.tolist() == [3]

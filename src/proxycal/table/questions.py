@@ -9,6 +9,7 @@ import pandas as pd
 
 from proxycal.table.audited import Trouble
 from proxycal.table.checked import rows_needed
+from proxycal.table.copied_rows import copied
 from proxycal.table.family import yes_no
 from proxycal.table.number_text import number_codes, number_text, two_readings
 from proxycal.table.outcome_question import explained
@@ -54,7 +55,7 @@ _MAY_BE_BLANK = ("reports", "truth", "inclusion", "trusted", "weights", "counts"
 
 
 def few_rows(table: AuditTable) -> list[Trouble]:
-    """Rows against encoded columns: too few of the first, or so many of the second that a fit takes long."""
+    """Rows against encoded columns, too few of the first or too many of the second; rows that are copies."""
     everywhere = np.ones(table.n, dtype=bool)
     # Numbers that were read as text are a finding of their own, not a thousand categories.
     widths = {
@@ -65,7 +66,7 @@ def few_rows(table: AuditTable) -> list[Trouble]:
     width = sum(widths.values())
     need = rows_needed(width, table.roles)
     if table.n >= need:
-        return costly(table.n, width)
+        return costly(table.n, width) + copied(table)
     return [
         Trouble(
             f"{counted(table.n, 'row')} for {counted(width, 'encoded column')}",

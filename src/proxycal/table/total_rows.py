@@ -144,7 +144,9 @@ def _labelled(texts: Mapping[str, Sequence[Any]], n: int) -> tuple[list[str], ND
     """The label of each row, and how sure it is: 0 none, 1 maybe, 2 sure."""
     labels, strength = [""] * n, np.zeros(n, dtype=np.int64)
     for values in texts.values():
-        codes, levels = pd.factorize(pd.Series(values, dtype=object).map(_as_text), use_na_sentinel=True)
+        # Not as a column of text, which cannot hold every text: half of a surrogate pair is none.
+        texts_only = np.array([*map(_as_text, values), None], dtype=object)[:-1]
+        codes, levels = pd.factorize(texts_only, use_na_sentinel=True)
         how = np.array([{"sure": 2, "maybe": 1, "": 0}[total_label(str(level))] for level in levels] + [0])
         here = how[codes]
         for row in np.flatnonzero(here > strength):
