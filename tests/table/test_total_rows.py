@@ -163,8 +163,6 @@ def test_rows_are_named_as_in_the_file_that_is_open():
 
 def test_half_a_surrogate_pair_is_a_label_like_any_other():
     """Text that cannot be encoded ended the audit in a UnicodeEncodeError."""
-    table = pd.DataFrame(
-        {"place": np.array(["\ud800"] * 3 + ["Total"], dtype=object), "y": [1.0, 2.0, 3.0, 6.0]}
-    )
-    table["place"] = table["place"].astype(object)
+    place = pd.Series(["\ud800", "\ud800", "\ud800", "Total"], dtype=object)
+    table = pd.DataFrame({"place": place, "y": [1.0, 2.0, 3.0, 6.0]})
     assert total_rows_of(table).rows.tolist() == [3]
