@@ -102,7 +102,9 @@ def page(trials: pd.DataFrame) -> Page:
     """Changes seen, false alarms, refits."""
     good = trials[trials["error"].isna()]
     sums = []
-    groups = [(*key, group) for key, group in good.groupby(["world", "n"], sort=False)]
+    groups: list[tuple[Any, Any, pd.DataFrame]] = [
+        (world, n, group) for (world, n), group in good.groupby(["world", "n"], sort=False)
+    ]
     for world, n, group in [*groups, ("all", 0, good)]:
         for name in ("as before",) if world == "all" else ("ratio 35%", *CHANGES, "as before"):
             if f"{name}|flagged" not in group or group[f"{name}|flagged"].isna().all():
