@@ -173,7 +173,8 @@ def _coefficient(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _move(row: dict[str, Any]) -> dict[str, str]:
-    ok = bool(row["refusals"] == row["draws"] or row["wide_coverage"] >= COVERAGE or row["warned"] == 1.0)
+    refused = row["refusals"] == row["draws"]
+    ok = bool(refused or row["wide_coverage"] >= COVERAGE or row["warned"] == 1.0)
     return {
         "fitted -> asked": row["of"],
         "draws": str(row["draws"]),
@@ -181,9 +182,9 @@ def _move(row: dict[str, Any]) -> dict[str, str]:
         "alike": number(row["alike"], 0),
         "held, plain": percent(row["plain_coverage"]),
         "kg wide": number(row["plain_width"], 1),
-        "held, transport": percent(row["wide_coverage"]),
+        "held, transport": "refused" if refused else percent(row["wide_coverage"]),
         "kg wide, transport": number(row["wide_width"], 1),
-        "shift, kg": f"{row['shift']:+.1f}",
+        "shift, kg": "-" if refused else f"{row['shift']:+.1f}",
         "warned": percent(row["warned"], 0),
         "reached": reached(ok),
     }
