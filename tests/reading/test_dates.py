@@ -29,6 +29,14 @@ def test_dates_as_people_write_them(values, first):
     assert to_dates(pa.array([*values, None]), name).null_count == 1
 
 
+def test_names_of_months_in_capitals_or_not_and_in_full():
+    """English in every language of the program around us: `make test-configurations` runs this in German."""
+    for values in (["31-Dec-2024"], ["dec 31, 2024"], ["31 December 2024"], ["December 31, 2024 10:15"]):
+        (name,) = formats_of(pa.array(values))
+        assert str(to_dates(pa.array(values), name).to_pylist()[0].date()) == "2024-12-31"
+    assert formats_of(pa.array(["31-12-2024"])).keys() == {"day-month-year"}
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -31,6 +31,10 @@ ISO = "ISO 8601"
 FORMATS = {ISO: "ISO8601"} | {
     day + time: format + suffix for day, format in _DAYS.items() for time, suffix in _TIMES.items()
 }
+# The names of months are English here, whatever language the program around us has set for its own dates.
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+           "November", "December")  # fmt: skip
+_NAMED = {"%b": tuple(month[:3] for month in _MONTHS), "%B": _MONTHS}
 _LONGEST = 40
 _FEW = 20
 
@@ -69,5 +73,16 @@ def _parsed(values: list[str] | pd.Series, name: str) -> pd.Series:
     series = pd.Series(values)
     if name == ISO and not series.dropna().astype(str).str.match(r"\d{4}-\d{1,2}-\d{1,2}").all():
         return pd.Series(pd.NaT, index=series.index)
-    parsed = pd.to_datetime(series, format=FORMATS[name], errors="coerce", utc=True)
+    format = FORMATS[name]
+    for sign in _NAMED:
+        if sign in format:
+            series, format = _numbered(series, _NAMED[sign]), format.replace(sign, "%m")
+    parsed = pd.to_datetime(series, format=format, errors="coerce", utc=True)
     return parsed.dt.tz_localize(None)
+
+
+def _numbered(series: pd.Series, months: tuple[str, ...]) -> pd.Series:
+    """Text with the number of a month in place of its name; missing where it has no name."""
+    numbers = {month.lower(): f"{number:02d}" for number, month in enumerate(months, start=1)}
+    parts = series.astype("str").str.extract(rf"(?i)^(.*?)\b({'|'.join(months)})\b(.*)$")
+    return parts[0] + parts[1].str.lower().map(numbers) + parts[2]
