@@ -10,9 +10,10 @@ from proxycal.errors import TableError
 from proxycal.fitting import fit_table
 from proxycal.methods.registry import register
 from proxycal.result import OUTPUT_COLUMNS
-from proxycal.scale.piece import calibrate_piece, needed_columns, refuse_taken
+from proxycal.scale.piece import calibrate_piece, complete_rows, needed_columns, refuse_taken
 from proxycal.settings import Settings
 from proxycal.table.roles import Roles
+from proxycal.testing import SeveralReports
 from toy_method import TOY
 
 TABLE = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=["y", "p", "e", "other"])
@@ -67,3 +68,13 @@ def test_rows_with_gaps_get_no_answer_also_where_all_have_one(fit):
     empty, none = calibrate_piece(fit, piece.loc[[1]])
     assert not none.any()
     assert all(np.isnan(values).all() and len(values) == 1 for values in empty.values())
+
+
+def test_a_piece_of_several_reports_is_answered_where_one_was_made():
+    drawn = SeveralReports(3.0).draw(1, 200)
+    fit = fit_table(drawn.table, drawn.roles, Settings(direction="under"))
+    piece = drawn.table[:4].copy()
+    piece.loc[[0, 1], "own"] = np.nan
+    piece.loc[[1, 2], "register"] = np.nan
+    assert needed_columns(fit, piece.columns) == ["own", "register", "e_1", "e_2"]
+    assert complete_rows(fit, piece).tolist() == [True, False, True, True]

@@ -76,3 +76,12 @@ def test_gaps_and_weights_are_counted_over_all_rows(table):
     assert found.gaps == {"y": 0, "p": 2, "e": 0, "group": 1}
     assert (found.rows, found.complete, found.stand_for) == (600, 598, 1794.0)
     assert found.weight == 897.0
+
+
+def test_of_several_reports_only_rows_without_any_have_a_gap():
+    piece = pd.DataFrame({"own": [1.0, np.nan, np.nan], "register": [2.0, 3.0, np.nan], "e": [0.0, 1.0, 2.0]})
+    seen = summarise(piece, Roles(["own", "register"], environment=["e"]))
+    assert seen.complete == 2
+    assert seen.gaps == {"own": 1, "e": 0}
+    # The reports themselves go with the sample.
+    assert list(seen.sample.columns) == ["own", "register", "e"]

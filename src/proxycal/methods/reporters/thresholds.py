@@ -11,7 +11,7 @@ LEAD, LEAD_APART = 4.0, 7.0
 # tells, and of one that only the reports themselves tell, which a long tail of errors would look like.
 LEAST_SIZE, LEAST_SIZE_APART = 1.15, 3.0
 # Size, in the same sds, that is found in nine tables of ten of 500 rows, and the power with which it falls
-# with more of them. Where only the reports themselves tell it, by so much more as their least sizes differ.
+# with more of them. Where only the reports themselves tell it, by so much more as the least sizes differ.
 DETECTABLE, FALLS = 2.0, 0.2
 # Least and greatest share of biased reports.
 SHARES = (0.01, 0.95)
