@@ -45,7 +45,7 @@ def test_a_logarithm_is_the_scale_of_the_fit(simulated):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"lvel": 0.9}, "lvel cannot be passed to proxycal.fit .it is not known.: use one of cluster"),
+        ({"lvel": 0.9}, "lvel cannot be passed to proxycal.fit .it is not known.: use one of .*cluster"),
         ({"outcome": "y"}, "the formula says the outcome"),
         ({"roles": None}, "the formula says the roles"),
     ],
