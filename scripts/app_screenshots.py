@@ -17,7 +17,7 @@ from screenshots import ROOT, TARGET, shrunk
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from app.driving import answered, open_page, read
+from app.driving import answered, open_page, read, totals, until
 from browser import chromium, missing, use_scheme, use_width
 from proxycal.testing.example import ADULTS
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 # Name, element at whose top the picture begins (the page itself if none), height by width of the screen.
-VIEWS = (("app", "", {1280: 1700, 400: 2000}), ("app-answer", "step5", {1280: 1290, 400: 1790}))
+VIEWS = (("app", "", {1280: 1700, 400: 2600}), ("app-answer", "step5", {1280: 1290, 400: 1790}))
 
 
 def main() -> None:
@@ -50,6 +50,8 @@ def photograph(driver: Chrome, address: str) -> None:
     read(driver, ADULTS)
     driver.find_element("id", "run").click()
     answered(driver)
+    driver.find_element("css selector", "#by option[value=race]").click()
+    until(lambda: len(totals(driver)) > 2, "there are totals by group")
     for width in (1280, 400):
         for scheme in ("light", "dark"):
             use_scheme(driver, scheme)

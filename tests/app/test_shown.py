@@ -36,6 +36,6 @@ def test_an_assumption_gives_the_band_of_the_api(finished):
     fit, frame = fit_in(done.folder / RUN), done.table.frame
     said, rows = band_shown(fit, frame, (0.1, 0.4), (0.6, 0.9), "state")
     assert said.startswith("An assumption, not a finding")
-    assert [row[0] for row in rows] == ["Iowa", "Ohio", "overall"]
+    assert [row[0] for row in rows] == ["Iowa", "Ohio", "all rows"]
     assert may_assume(fit, frame)
     assert not may_assume(fit, frame.assign(loss=-1.0))

@@ -37,4 +37,4 @@ def test_after_an_audit_it_says_whether_to_go_on(table):
 
 def test_rows_that_err_the_other_way_are_told():
     said = learned(np.array([10.0, 10.0, -3.0]), np.array([12.0, 9.0, -3.0]), sign=1.0)
-    assert said.endswith("1 is too high; it is off by 2.00 in the middle. 1 is too low. 1 is right to 1%.")
+    assert said.endswith("1 is too high; it is off by 2.00. 1 is too low. 1 is right to 1%.")

@@ -124,8 +124,9 @@ def band_shown(
     """The assumption, and rows of text: group, rows, reported, the truth then, whichever rows they are."""
     made = band_of(fit, frame, share, reports, None, by or None)
     rows = []
-    for record in made.to_dict("records"):
+    records = made.to_dict("records")
+    for record in records:
         row = {str(name): value for name, value in record.items()}
-        group = str(row[by]) if by else "all rows"
+        group = "all rows" if record is records[-1] else str(row[by])
         rows.append((group, f"{row['rows']:,}", amount(row["reported"]), *band_text(row)))
     return str(made["assumption"].iloc[0]), tuple(rows)

@@ -71,12 +71,13 @@ def learned(truth: np.ndarray, y: np.ndarray, sign: float) -> str:
     said = [f"{len(truth):,} {'row was' if len(truth) == 1 else 'rows were'} checked."]
     count = int(biased.sum())
     if count:
-        size = f"are off by {sized(float(np.median(away[biased])))} in the middle"
+        size = f"are off by {sized(float(np.median(away[biased])))}"
         if (truth > 0.0).all():
             ratio = float(np.median(y[biased] / truth[biased]))
-            size = f"report {ratio:.0%} of the truth" + (" in the middle" if count > 1 else "")
-        them = size if count > 1 else size.replace("are", "is", 1).replace("report", "reports", 1)
-        said.append(f"{_are(count)} too {way}; {'they' if count > 1 else 'it'} {them}.")
+            size = f"report {ratio:.0%} of the truth"
+        single = size.replace("are", "is", 1).replace("report", "reports", 1)
+        them = f"typically they {size}" if count > 1 else f"it {single}"
+        said.append(f"{_are(count)} too {way}; {them}.")
     if other.any():
         said.append(f"{_are(int(other.sum()))} too {against}.")
     right = len(truth) - count - int(other.sum())
