@@ -166,3 +166,13 @@ def test_half_a_surrogate_pair_is_a_label_like_any_other():
     place = pd.Series(["\ud800", "\ud800", "\ud800", "Total"], dtype=object)
     table = pd.DataFrame({"place": place, "y": [1.0, 2.0, 3.0, 6.0]})
     assert total_rows_of(table).rows.tolist() == [3]
+
+
+def test_small_counts_that_follow_one_another_are_no_totals():
+    rng = np.random.default_rng(0)
+    day = rng.poisson(np.exp(rng.normal(1.0, 1.2, 2_000)))
+    later = day + rng.binomial(1, 0.05, 2_000)
+    last = later + rng.binomial(1, 0.05, 2_000)
+    logs = np.log1p(np.concatenate([[0, 0, 0], day[:-3]]))
+    table = pd.DataFrame({"day": day, "later": later, "last": last, "before": logs, "next": np.roll(logs, 1)})
+    assert not total_rows_of(table)

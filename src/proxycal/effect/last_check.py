@@ -11,7 +11,7 @@ to find that out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,6 +115,8 @@ def answer_rows(
     with arithmetic("the calibration"):
         predicted = predict(fitted, arrays, rows)
     y = arrays.y if rows is None else arrays.y[rows]
+    if fitted.details.by_validation and (support.low, support.high) == (0.0, 1.0):
+        predicted = between_no_and_yes(predicted, y)
     bad = support.outside(y, predicted.y_cal)
     if arrays.truth is not None:
         bad &= np.isnan(arrays.truth if rows is None else arrays.truth[rows])
@@ -126,6 +128,14 @@ def answer_rows(
         number = int(np.flatnonzero(arrays.kept)[place]) + 1
         _refuse(support, count, f"row {number}", y[at], predicted.y_cal[at], support.column_outside(encoded))
     return predicted
+
+
+def between_no_and_yes(predicted: Prediction, y: np.ndarray) -> Prediction:
+    """The answer for outcomes and truths from 0 to 1, such as no and yes: a combination may leave that."""
+    y_cal, low, high = (
+        np.clip(values, 0.0, 1.0) for values in (predicted.y_cal, predicted.y_cal_low, predicted.y_cal_high)
+    )
+    return replace(predicted, y_cal=y_cal, y_cal_low=low, y_cal_high=high, shift=y - y_cal)
 
 
 def answer_totals(

@@ -207,21 +207,39 @@ def _sums(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     x, values, step = np.nan_to_num(x[:, order]), values[order], step[order]
     different = _different(x)
     x, values, step = x[:, different], values[different], step[different]
-    bits = np.log10(np.maximum(values, x / (_HEAPED * step)))
+    bits, told = np.log10(np.maximum(values, x / (_HEAPED * step))), _told_before(x)
     while True:
         left = np.flatnonzero(~known)
-        found = _sums_above(x[left], bits[left]) | _sums_above(x[left][::-1], bits[left][::-1])[::-1]
+        above, below = left, left[::-1]
+        found = _sums_above(x[above], bits[above], told) | _sums_above(x[below], bits[below], told)[::-1]
         if not found.any():
             return known
         known[left[found]] = True
 
 
-def _sums_above(x: NDArray[np.float64], bits: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _told_before(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k,) how much of a column the columns before it tell, as a power of ten.
+
+    What follows from them, such as the reports of a later day, adds up whenever they do.
+    """
+    told = np.zeros(x.shape[1])
+    for c in range(1, x.shape[1]):
+        before = np.column_stack([np.ones(len(x)), x[:, :c]])
+        left = x[:, c] - before @ np.linalg.lstsq(before, x[:, c], rcond=1e-9)[0]
+        spread, narrow = (float(np.subtract(*np.quantile(part, [0.75, 0.25]))) for part in (x[:, c], left))
+        told[c] = np.log10(max(spread, 1e-300) / max(narrow, 1e-9 * spread, 1e-300))
+    return np.maximum(told, 0.0)
+
+
+def _sums_above(
+    x: NDArray[np.float64], bits: NDArray[np.float64], told: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """(m,) rows that are the sums of two rows or more right above them.
 
     bits : (m, k) how unlikely it is that a number is a given sum by chance, as a power of ten. A column that
     takes v values takes one of them in one row of v; and it is at most 1 / s likely to be the sum s, as
-    larger amounts are no more frequent than smaller ones, but for round numbers.
+    larger amounts are no more frequent than smaller ones, but for round numbers. told : (k,) what of that the
+    columns before say already.
 
     Row i is the sum of rows j to i - 1 where the sums S of the first rows have S_j = S_i - x_i. Amounts are
     not negative, so S rises and j is found by bisection; j must be the same in several columns.
@@ -236,12 +254,20 @@ def _sums_above(x: NDArray[np.float64], bits: NDArray[np.float64]) -> NDArray[np
         low[:, c] = np.searchsorted(S[:, c], wanted[:, c] - slack[:, c], side="left")
         high[:, c] = np.searchsorted(S[:, c], wanted[:, c] + slack[:, c], side="right") - 1
     high = np.minimum(high, np.arange(m)[:, None] - 2)
-    possible = (low <= high) & (x > 0.0)
-    return _anywhere(low, high, possible, bits) | _in_a_chain(low, high, possible, bits)
+    # A value that repeats the only one above 0 in its block adds nothing up, however many digits it has.
+    above = np.vstack([np.zeros(k, dtype=np.intp), np.cumsum(x > 0.0, axis=0)])
+    several = above[:-1] - np.take_along_axis(above, np.minimum(low, m), axis=0) >= 2
+    possible = (low <= high) & several & (x > 0.0)
+    beyond = np.maximum(bits - told, 0.0)
+    return _anywhere(low, high, possible, bits, beyond) | _in_a_chain(low, high, possible, beyond)
 
 
 def _anywhere(
-    low: NDArray[np.intp], high: NDArray[np.intp], possible: NDArray[np.bool_], bits: NDArray[np.float64]
+    low: NDArray[np.intp],
+    high: NDArray[np.intp],
+    possible: NDArray[np.bool_],
+    bits: NDArray[np.float64],
+    beyond: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """(m,) sums of a block that starts anywhere: one column says where, the others agree."""
     m, k = possible.shape
@@ -249,7 +275,7 @@ def _anywhere(
     for anchor in range(k):
         agree = possible & possible[:, [anchor]]
         agree &= (low <= high[:, [anchor]]) & (high[:, [anchor]] <= high)
-        others = (agree * bits).sum(axis=1) - bits[:, anchor]
+        others = (agree * beyond).sum(axis=1) - bits[:, anchor]
         found |= agree[:, anchor] & (others >= np.log10(_CHANCE * m * k))
     return found
 
