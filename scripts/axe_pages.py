@@ -26,9 +26,9 @@ from test_messy_files import fill  # noqa: E402
 PAGE = ROOT / "docs" / "accessibility.md"
 HEAD = """# Accessibility
 
-The page of `proxycal app` and the report are checked with [axe](https://github.com/dequelabs/axe-core), the rules of
-WCAG 2.2 AA and its best practices, in a real browser: `scripts/axe_pages.py` wrote this table. All parts that fold are
-open. Serious violations are tests; this page counts all.
+The page of `proxycal app` and the report are checked with [axe](https://github.com/dequelabs/axe-core),
+the rules of WCAG 2.2 AA and its best practices, in a real browser: `scripts/axe_pages.py` wrote this table.
+All parts that fold are open. That nothing serious is found is a test; this page counts everything.
 
 | page | screen | scheme | rules passed | violations |
 |---|---:|---|---:|---|
