@@ -235,6 +235,7 @@ def bias(**changes):
         # The environment does not tell it, and it does not stand far apart.
         ({"driven": -np.inf}, "not identified"),
         ({"driven": -np.inf, "separation": 4.0}, "bias found"),
+        ({"driven": -np.inf, "separation": 4.0, "share": 0.03}, "not identified"),
         ({"separation": 0.9}, "not identified"),
         ({"by": 0.95}, "not identified"),
         ({"share": 0.001}, "not identified"),

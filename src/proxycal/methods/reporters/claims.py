@@ -12,6 +12,7 @@ from proxycal.methods.reporters.thresholds import (
     GRADED,
     LEAD,
     LEAD_APART,
+    LEAST_SHARE_APART,
     LEAST_SIZE,
     LEAST_SIZE_APART,
     MOST_DRIVEN,
@@ -50,7 +51,8 @@ class Bias:
     @property
     def apart(self) -> bool:
         """Whether the reports alone tell it: biased ones stand far apart."""
-        return self.alone >= LEAD_APART and self.separation >= LEAST_SIZE_APART
+        large = self.separation >= LEAST_SIZE_APART and self.share >= LEAST_SHARE_APART
+        return self.alone >= LEAD_APART and large
 
     @property
     def claimable(self) -> bool:
