@@ -196,8 +196,8 @@ def test_the_site_says_what_help_says(site):
     html = text_of(site / "cli.html")
     assert "<!-- options" not in html
     assert "--direction" in html
-    assert "Column that may carry the reporting bias." in html
-    assert "<code>FILE</code>" not in html  # arguments by their own names
+    assert "Column that may carry the reporting bias; several reports of the same truth: a,b" in html
+    assert "<code>TABLE</code>" in html  # arguments by their own names
     reference = text_of(site / "reference.html")
     assert "alpha_interval_" in reference
     assert "&gt;&gt;&gt;" in reference
