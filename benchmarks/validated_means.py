@@ -19,6 +19,7 @@ from benchmarks.validated import NHANES, SHARES, means_held, nhanes
 from proxycal.datasets.nhanes import OUTCOMES
 from proxycal.methods.validated.fit import conclude
 from proxycal.methods.validated.totals import design_of
+from proxycal.result import Details
 from proxycal.studies.sweep import Cell
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Powered:
     value: np.ndarray
     design: Design
     verdict: ClassVar[str] = "bias found"
+    details: ClassVar[Details] = Details(by_validation=True)
 
     def row_truth(self, arrays: Arrays) -> RowTruth:
         """What is added up of the rows."""

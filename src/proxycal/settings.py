@@ -202,7 +202,9 @@ class Settings:
         environment = ["e"]
         """
         given = {} if roles is None else roles.to_dict()
-        lines = [_toml_line(role, columns) for role, columns in given.items() if columns is not None]
+        # Several reports are rare: a file of one does not speak of them.
+        kept = {role: columns for role, columns in given.items() if columns or role != "reports"}
+        lines = [_toml_line(role, columns) for role, columns in kept.items() if columns is not None]
         lines += [_toml_line(name, getattr(self, name)) for name in _plain_names()]
         for name, values in self.sections.items():
             lines += ["", f"[{name}]"]

@@ -44,7 +44,7 @@ def test_the_next_command_can_be_pasted(capsys):
     settings = Settings(direction="under", log_proxies=("c",), random_state=3)
     command = console.fit_command("my table.csv", roles, settings)
     assert command == shell(
-        "proxycal", "fit", "my table.csv", "--outcome", "loss, total", "--proxies", "a b,c",
+        "proxycal", "fit", "my table.csv", "--outcome", '"loss, total"', "--proxies", "a b,c",
         "--environment", "d", "--truth", "audited", "--direction", "under", "--log-proxies", "c",
         "--seed", "3", "--out", "run",
     )  # fmt: skip

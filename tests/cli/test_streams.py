@@ -15,7 +15,7 @@ import pytest
 
 import proxycal
 from cli.shell import ASKED, make_table
-from proxycal.cli import main
+from proxycal.cli import main, streams
 
 # Programs that tests start import what is tested, wherever they stand.
 ENV = os.environ | {"PYTHONPATH": str(Path(proxycal.__file__).parents[1])}
@@ -193,3 +193,11 @@ def test_completion_knows_the_commands_and_options():
 def test_a_look_at_standard_input(place, pipe):
     shown = json.loads(pipe((place / "table.csv").read_bytes(), ["look", "-", "--json"]))
     assert (shown["path"], shown["rows"]) == ("-", 240)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_that_nobody_writes_into_is_refused(place, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(streams, "PATIENCE", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["totals", str(place / "run"), str(tmp_path / "pipe")]) == 2
+    assert "nobody writes into it" in capsys.readouterr().err

@@ -458,17 +458,18 @@ print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peaks are read from Linux")
 def test_memory_does_not_grow_with_the_rows(run, tmp_path):
-    """Three times the rows, by one process into one file: the peak stays where it is."""
+    """Twice the rows, by one process into one file: the peak stays where it is."""
     peaks, table = [], make_table(40_000)
-    for times in (4, 12):
+    for times in (12, 24):
         path, out = tmp_path / f"table{times}.parquet", tmp_path / f"out{times}.parquet"
         pd.concat([table] * times, ignore_index=True).to_parquet(path)
         command = [sys.executable, "-c", PEAK, str(run), str(path), str(out)]
         shown = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(shown.stdout) / 1024)
         assert pq.read_metadata(out).num_rows == 40_000 * times
-    # Read, calibrated and written at once, the further 320,000 rows take more than 100 MiB.
-    assert peaks[1] - peaks[0] < 30, peaks
+    # Read, calibrated and written at once, the further 480,000 rows take more than 150 MiB. Some of what was
+    # freed stays with the process.
+    assert peaks[1] - peaks[0] < 40, peaks
 
 
 # --- the command ---

@@ -12,11 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 import io
+import math
 import os
+import select
 import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 # The arguments of commands that hold tables to read.
 _READ = ("file", "table", "tables", "filled")
+# Seconds after which a pipe without a writer is refused.
+PATIENCE = 2.0
 _STANDARD = Path("-")
 _FORMATS = ("csv", "parquet", "jsonl")
 _JSON_LINES, _WORKBOOKS = (".jsonl", ".ndjson"), (".xlsx",)
@@ -191,8 +196,35 @@ def _brought(path: Path, temporary: _Temporary) -> Path:
 
 
 def _copy(path: Path, raw: Path) -> None:
-    with path.open("rb") as content, raw.open("wb") as kept:
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        shutil.copyfile(path, raw)
+        return
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(reading, "rb", buffering=0) as content, raw.open("wb") as kept:
+        kept.write(_first_byte(reading, path))
+        os.set_blocking(reading, True)
         shutil.copyfileobj(content, kept)
+
+
+def _first_byte(reading: int, path: Path) -> bytes:
+    """The first byte of a pipe, however long its writer takes; a pipe that nobody writes into is refused.
+
+    Without a writer, reading ends at once; with one that is silent as yet, it would block.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            first = os.read(reading, 1)
+        except BlockingIOError:
+            deadline = math.inf
+            select.select([reading], [], [], 1.0)
+            continue
+        if first:
+            return first
+        time.sleep(0.02)
+    raise StoreError(
+        f"'{path}' is a pipe, and nobody writes into it: start the program that writes it, or name a file"
+    )
 
 
 def _with_ending(raw: Path, said: str, temporary: _Temporary) -> Path:

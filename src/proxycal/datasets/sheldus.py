@@ -68,7 +68,8 @@ def read_sheldus(
 
 def _read(path: Path, base_year: int) -> tuple[pd.DataFrame, int | None]:
     """One export: our columns, `loss` in dollars of the base year; and the year of its constant dollars."""
-    raw = read_table(path)
+    # A row that names a total is refused by its year, with what an export looks like.
+    raw = read_table(path, total_rows="keep")
     plain = {re.sub(r"[\s_]", "", str(name)).lower(): name for name in raw.columns}
     own = {ours: raw[plain[theirs]] for theirs, ours in _NAMES.items() if theirs in plain}
     years = {int(found[1]) for name in plain if (found := _ADJUSTED.fullmatch(name))}

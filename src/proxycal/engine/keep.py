@@ -56,7 +56,7 @@ def restored(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The reverse of `kept`.
 
     >>> restored(*kept(Counts("gate", zeros=True)))
-    Counts(report='gate', zeros=True, sign=-1.0)
+    Counts(report='gate', zeros=True, sign=-1.0, noise=0.0)
     """
     return _record(values, "", arrays)
 

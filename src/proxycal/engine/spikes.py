@@ -43,7 +43,7 @@ class Moved:
 def held_by_many(y: np.ndarray, weights: np.ndarray) -> tuple[float, ...]:
     """Values of y (n,) that are spikes, ascending; none where there are more than a few.
 
-    >>> held_by_many(np.array([0.0, 0.0, 1.0, 2.0, 3.0, 3.0]), np.ones(6))
+    >>> held_by_many(np.repeat(np.arange(6.0), 5), np.ones(30))
     ()
     >>> held_by_many(np.r_[np.zeros(5), np.linspace(1.0, 2.0, 95)], np.ones(100))
     (0.0,)

@@ -27,8 +27,6 @@ from proxycal.methods.log_zeros import Zeros, zeros_of
 from proxycal.methods.packing import pack, unpack
 from proxycal.methods.parts import outcome_of
 from proxycal.methods.smearing import Smearing, fit_smearing
-from proxycal.methods.validated.fit import design_weights
-from proxycal.methods.validated.record import ValidatedFit
 from proxycal.methods.validated.thresholds import LEAST_ROWS
 from proxycal.result import Effects, number
 
@@ -233,6 +231,10 @@ class LogValidatedFit(LogFit):
 
 def in_own_units(fit: LogFit, shown: Arrays) -> LogValidatedFit:
     """The record of validated rows `shown`, zeros among them."""
+    # What learns from validated rows is slow to import, and few fits need it.
+    from proxycal.methods.validated.fit import design_weights
+    from proxycal.methods.validated.record import ValidatedFit
+
     assert isinstance(fit.inner, ValidatedFit)
     assert shown.truth is not None
     y = outcome_of(shown)
@@ -257,7 +259,7 @@ def from_log_state(
     inner = restore(values["inner"], unpack(tensors, "inner", may_be_empty=True))
     fill, spread = float(own["fill"]), float(own["spread"])
     fit = LogFit(inner, zeros, arrays["positive"], arrays["gate"], fill, spread)
-    if not isinstance(inner, ValidatedFit):
+    if not inner.details.by_validation:
         return fit
     return _with(fit, Smearing.from_state(unpack(tensors, "smearing")))
 
@@ -296,7 +298,7 @@ def finish(
         fill=float(np.average(outcome_of(logs), weights=logs.weights)),
         spread=float(np.average(residual, weights=logs.weights)),
     )
-    if not isinstance(inner, ValidatedFit):
+    if not inner.details.by_validation:
         return fit
     if shown is None:
         assert arrays.truth is not None  # the method asked for it

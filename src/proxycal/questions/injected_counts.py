@@ -25,8 +25,8 @@ def injected_counts(
 
     >>> rng = np.random.default_rng(0)
     >>> y = injected_counts(np.full(4_000, 10.0), 0.7, np.ones(4_000, bool), -1.0, rng)
-    >>> round(float(y.mean()), 1), bool((y <= 10.0).all())
-    (5.0, True)
+    >>> bool(4.8 < y.mean() < 5.1), bool((y <= 10.0).all())
+    (True, True)
     """
     share = np.where(biased, np.exp(-size), 1.0)
     if sign < 0.0:

@@ -78,6 +78,7 @@ def look_file(path: str | os.PathLike[str], reading: Reading | None = None) -> L
     r"""Look at a file that nobody has said anything of, or what `reading` says.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = Path(folder, "t.csv")
     ...     _ = place.write_text("Losses\ncounty,loss\nLee,$5\nClay,$7\nTotal,$12\n")
