@@ -41,6 +41,14 @@ def test_the_same_law_and_chosen_rows_are_as_before():
         assert p_of(many.nlargest(400, column)) > 0.001
 
 
+def test_many_rows_of_the_same_law_are_as_before_few_fitted_ones():
+    """All new rows share the error of the regression on the fitted ones: in many it looked like a change."""
+    few = rows(400, seed=2)
+    known = values(few)
+    ps = [compare_reports(known, values(rows(6000, seed=seed), few)).p for seed in range(80, 92)]
+    assert min(ps) > 0.001
+
+
 def test_zeros_are_a_state_of_their_own():
     rng = np.random.default_rng(0)
     known = FITTED.assign(loss=np.where(rng.random(1500) < 0.3, 0.0, FITTED["loss"]))

@@ -56,7 +56,13 @@ def compare_reports(old: Values, new: Values, p_biased: Floats | None = None) ->
     """Whether the outcome of new rows has the law, given the other columns, that it had in the fitted ones.
 
     p_biased : (n,) of the fitted rows, as the fit says: where it puts the bias, a change is looked for apart.
+
+    As many new rows as were fitted are compared, evenly spaced: what all of them share is the error of the
+    regression, which in more rows is taken for a change (of 30 tables of one law 8 were, with 900 fitted rows
+    and 5,100 new ones, and none with 900).
     """
+    if new.n > old.n:
+        new = new.take(np.linspace(0, new.n - 1, old.n).round().astype(np.intp))
     designs, weights = _design(old, new), (old.weights, new.weights)
     y = old.numbers[old.outcome], new.numbers[new.outcome]
     spike = _spike(y[0], old.weights)

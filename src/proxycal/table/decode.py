@@ -35,6 +35,16 @@ class Values:
         """Number of rows."""
         return len(self.weights)
 
+    def take(self, rows: NDArray[np.intp]) -> Values:
+        """Some of the rows, by position."""
+        return Values(
+            self.outcome,
+            {name: values[rows] for name, values in self.numbers.items()},
+            {name: (codes[rows], names) for name, (codes, names) in self.levels.items()},
+            self.weights[rows],
+            None if self.cluster is None else self.cluster[rows],
+        )
+
 
 def decoded(encoder: Encoder, arrays: Arrays) -> Values:
     """The values of encoded rows that have their outcome."""
