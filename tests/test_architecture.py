@@ -47,7 +47,6 @@ TESTED_ELSEWHERE = {
     "engine/families/moments.py": "engine/families/test_normal.py",
     "engine/standard.py": "engine/test_search.py",
     "engine/inference.py": "engine/test_search.py",
-    "engine/claims.py": "engine/test_search.py",
     # Records and steps of one search, which means something as a whole only.
     "mixture/candidates.py": "mixture/test_compare.py",
     "mixture/refits.py": "mixture/test_compare.py",

@@ -8,7 +8,14 @@ import pytest
 
 import proxycal as pc
 
-DATA = Path("/work/shared/data")
+DATA = next(
+    (
+        place / "shared" / "data"
+        for place in Path(__file__).resolve().parents
+        if (place / "shared" / "data").is_dir()
+    ),
+    Path("shared/data"),
+)
 
 
 def read(name):

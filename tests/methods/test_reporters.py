@@ -1,6 +1,5 @@
 """Several reports of one truth, on worlds whose truth is known."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,14 @@ from proxycal.methods.reporters.fit import step_of
 from proxycal.methods.reporters.thresholds import LEAD, LEAD_APART
 from proxycal.testing import SeveralReports
 
-DATA = Path(os.environ.get("PROXYCAL_DATA", "/work/shared/data"))
+DATA = next(
+    (
+        place / "shared" / "data"
+        for place in Path(__file__).resolve().parents
+        if (place / "shared" / "data").is_dir()
+    ),
+    Path("shared/data"),
+)
 
 
 def fitted(world, seed, n=500, **asked):

@@ -10,6 +10,5 @@ spikes       values that many rows hold, and which of them a bias may have moved
 search       the best model with a bias against the best without one
 inference    the size of the bias and its error
 average      the size over the models that explain the table about as well
-claims       the few rules of a claim
 families     normal, counts, binary: log density of a row with derivatives by predictor
 """
